@@ -1,0 +1,116 @@
+// Package state says what the listener keeps between two moments: the ledger of what was told of each run, the
+// reading position in Prefect, and the outbox with one delivery row per event and destination. These change together
+// in one transaction, so after a crash at any moment nothing is half-known.
+package state
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/prefect-openlineage/listener/adapter"
+)
+
+// Errors that callers branch on.
+var (
+	// ErrLocked: another process runs as the daemon of this store. The error's text names its pid.
+	ErrLocked = errors.New("the store is in use by another listener")
+	// ErrDamaged: the store is broken or has been emptied behind the listener's back.
+	ErrDamaged = errors.New("the store is damaged")
+	// ErrNewer: the store was written by a newer version.
+	ErrNewer = errors.New("the store belongs to a newer version")
+	// ErrFull: the disk or the store's limit is reached; the same write may pass later.
+	ErrFull = errors.New("no space for the store")
+	// ErrFatalIO: the disk failed (EIO). Nothing more may be written by this process.
+	ErrFatalIO = errors.New("the store's disk failed")
+)
+
+// Batch is what one transaction writes.
+type Batch struct {
+	// Told are ledger entries, inserted or replaced by their ID.
+	Told []adapter.Told
+	// Events go to the outbox, in this order, with one delivery row for each of Destinations. An event whose key is
+	// already in the outbox or was delivered is left out and counted, unless Resend is set.
+	Events []adapter.Event
+	Edges  map[uuid.UUID][]adapter.Edge // by run: the datasets its end named
+	// Destinations limits the deliveries to these names. Nil: every destination that is registered and not parked.
+	Destinations []string
+	Resend       bool
+	// Quarantine are rows that could not be read, kept raw.
+	Quarantine []BadRow
+	// Cursors are reading positions by name, each an opaque JSON text of its owner.
+	Cursors map[string][]byte
+}
+
+// Committed says what a transaction wrote.
+type Committed struct {
+	Enqueued, Repeated int // events
+}
+
+// BadRow is an API row or artifact that could not be understood.
+type BadRow struct {
+	Resource string // flow_runs, task_runs, artifacts, ...
+	ID       string // as far as known
+	Reason   string
+	Raw      []byte
+	Seen     time.Time
+}
+
+// OpenRun is a run of which something was said and no end.
+type OpenRun struct {
+	ID        uuid.UUID
+	Kind      adapter.Kind
+	FirstSaid time.Time // the listener's clock, when its first event was stored
+	Checked   time.Time // when it was last read by id; zero: never
+	Missed    time.Time // server time of the first 404; zero: none
+}
+
+// Destination is a consumer that events are delivered to, as the store knows it.
+type Destination struct {
+	// Name is its identity over restarts: the configured name, else type and target without secrets.
+	Name   string
+	Kind   string // http, file, ...
+	Parked bool   // left the settings, or an operator parked it: its rows wait
+}
+
+// Delivery is one event that is due at one destination.
+type Delivery struct {
+	Seq      int64 // the event's place in the outbox
+	Event    adapter.Event
+	Attempts int // so far
+	Enqueued time.Time
+	// Probe history lets the deliverer tell an event that alone is refused from a destination that is down.
+	LastReason string
+}
+
+// Settlement is what became of one attempt.
+type Settlement struct {
+	Seq     int64
+	Verdict Verdict
+	// Due is the earliest next attempt, for Again.
+	Due time.Time
+	// Reason, Status and Answer (at most 2 kB) go with Again and Dead.
+	Reason string
+	Status int
+	Answer []byte
+}
+
+// Verdict is the deliverer's decision about an attempt.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Delivered Verdict = iota // done
+	Again                    // stays pending until Due
+	Dead                     // becomes a dead letter; the run's later events go on
+	Skipped                  // settled without being sent (a group's earlier member refused it)
+)
+
+// DestinationStatus is how a destination stands.
+type DestinationStatus struct {
+	Destination
+	Pending, Dead int64
+	OldestPending time.Time // when the oldest pending event was enqueued; zero: none
+	LastDelivered time.Time // zero: never
+}
