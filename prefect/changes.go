@@ -1,0 +1,45 @@
+package prefect
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Cursor is the reading position, in the server's time. It is stored with the events that were made of what lies
+// before it.
+type Cursor struct {
+	// Ended: every run that ended up to here has been read (but for rows that the server shows late).
+	Ended time.Time `json:"ended"`
+	// Swept10m and SweptDay are when the last longer looks back over 10 minutes and 24 hours were taken.
+	Swept10m time.Time `json:"swept_10m"`
+	SweptDay time.Time `json:"swept_day"`
+}
+
+// Changes is one portion of what a poll or a history read found: a few pages at most, so that memory stays flat.
+// A flow run comes no later than its task runs do where one read sees both.
+type Changes struct {
+	FlowRuns []FlowRun
+	TaskRuns []TaskRun
+	// Gone are open runs that were asked for by id and are not there.
+	Gone []uuid.UUID
+	Bad  []BadRow
+	// Now is the server's clock at this read.
+	Now time.Time
+	// Cursor, when set, is the position that holds once this portion and all before it are stored.
+	Cursor *Cursor
+}
+
+// OpenRuns are the runs of which an end is awaited and that are due to be looked at, by kind.
+type OpenRuns struct {
+	FlowRuns []uuid.UUID
+	TaskRuns []uuid.UUID
+}
+
+// HistoryQuery says which runs a history read is after.
+type HistoryQuery struct {
+	Since time.Time // started or ended at or after
+	Until time.Time // and before; zero: now
+	Flow  string    // by this flow's name only; empty: all
+	Runs  []uuid.UUID
+}

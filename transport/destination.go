@@ -1,0 +1,15 @@
+package transport
+
+// Destination is a transport as delivery sees it: something with a position, a backoff and errors of its own.
+type Destination struct {
+	// Name is the identity over restarts: the configured name, else type and target without secrets.
+	Name string
+	// Kind is the transport's type, such as http.
+	Kind      string
+	Transport Transport
+	// After names the destination that must have an event before this one gets it; its dead letter skips the event
+	// here. Empty: none.
+	After string
+	// Parallel is how many events (of different runs) may be under way at once, at least 1.
+	Parallel int
+}
