@@ -1,0 +1,173 @@
+package openlineage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Facet is one typed facet. It is encoded as JSON, with _producer and _schemaURL put in beside its own fields.
+type Facet interface {
+	// Key is the JSON property under which the facet stands.
+	Key() string
+	// SchemaURL names the facet's schema. Facets of this program's own stand under the producer.
+	SchemaURL(producer string) string
+}
+
+// Entity is what a facet says something about.
+type Entity string
+
+// The entities, named as in the base facets of the core schema.
+const (
+	RunEntity           Entity = "Run"
+	JobEntity           Entity = "Job"
+	DatasetEntity       Entity = "Dataset"
+	InputDatasetEntity  Entity = "InputDataset"
+	OutputDatasetEntity Entity = "OutputDataset"
+)
+
+// Facets are the facets of one entity, by key. The zero value holds none and is ready for use. A copy shares its
+// facets with the original until one of them is changed by Add or AddRaw; Merge and Clone make a new set.
+type Facets struct {
+	byKey map[string]entry
+}
+
+// entry is a facet as it was added: typed, or raw with the schema to name when it names none itself.
+type entry struct {
+	typed  Facet
+	raw    map[string]any
+	schema string
+}
+
+// NewFacets returns a set that holds the given facets; a later one replaces an earlier one of the same key.
+func NewFacets(facets ...Facet) Facets {
+	var f Facets
+	f.Add(facets...)
+	return f
+}
+
+// ParseFacets reads the JSON object that Facets.Canonical wrote, or any object of facets. What is read comes out
+// again byte for byte if it was canonical and each facet names its _producer and _schemaURL.
+func ParseFacets(raw []byte) (Facets, error) {
+	v, err := decode(raw)
+	if err != nil {
+		return Facets{}, fmt.Errorf("reading facets: %w", err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return Facets{}, errors.New("reading facets: not a JSON object")
+	}
+	return facetsOf(object)
+}
+
+func facetsOf(object map[string]any) (Facets, error) {
+	var f Facets
+	for key, v := range object {
+		facet, ok := v.(map[string]any)
+		if !ok {
+			return Facets{}, fmt.Errorf("reading facet %q: not a JSON object", key)
+		}
+		f.set(key, entry{raw: facet})
+	}
+	return f, nil
+}
+
+// Add puts typed facets in, each in place of one that has the same key.
+func (f *Facets) Add(facets ...Facet) {
+	for _, facet := range facets {
+		f.set(facet.Key(), entry{typed: facet})
+	}
+}
+
+// AddRaw puts in a facet given as a JSON object, in place of one that has the same key. A missing _producer becomes
+// the event's; a missing _schemaURL becomes that of the spec's facet with this key, else the entity's base facet.
+func (f *Facets) AddRaw(entity Entity, key string, raw []byte) error {
+	if key == "" {
+		return errors.New("adding raw facet: no key")
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return fmt.Errorf("adding raw facet %q: %w", key, err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("adding raw facet %q: not a JSON object", key)
+	}
+	f.set(key, entry{raw: object, schema: defaultSchema(entity, key)})
+	return nil
+}
+
+func (f *Facets) set(key string, e entry) {
+	// The map is never changed in place, so copies of the set stay what they were.
+	byKey := make(map[string]entry, len(f.byKey)+1)
+	maps.Copy(byKey, f.byKey)
+	byKey[key] = e
+	f.byKey = byKey
+}
+
+// Merge returns both sets as one; where both have a key, the facet of over stands, whole.
+func (f Facets) Merge(over Facets) Facets {
+	byKey := make(map[string]entry, len(f.byKey)+len(over.byKey))
+	maps.Copy(byKey, f.byKey)
+	maps.Copy(byKey, over.byKey)
+	return Facets{byKey: byKey}
+}
+
+// Len returns the number of facets.
+func (f Facets) Len() int { return len(f.byKey) }
+
+// Has says whether there is a facet of this key.
+func (f Facets) Has(key string) bool {
+	_, ok := f.byKey[key]
+	return ok
+}
+
+// Keys returns the facets' keys, sorted.
+func (f Facets) Keys() []string { return slices.Sorted(maps.Keys(f.byKey)) }
+
+// Canonical returns the facets as one JSON object in the canonical form, {} when there are none. Producer fills the
+// _producer of those that name none.
+func (f Facets) Canonical(producer string) ([]byte, error) {
+	object := make(map[string]any, len(f.byKey))
+	for key, e := range f.byKey {
+		facet, err := e.object(producer)
+		if err != nil {
+			return nil, fmt.Errorf("encoding facet %q: %w", key, err)
+		}
+		object[key] = facet
+	}
+	return appendCanonical(nil, object), nil
+}
+
+func (e entry) object(producer string) (map[string]any, error) {
+	if e.typed == nil {
+		object := maps.Clone(e.raw)
+		fill(object, "_producer", producer)
+		fill(object, "_schemaURL", e.schema)
+		return object, nil
+	}
+	raw, err := json.Marshal(e.typed)
+	if err != nil {
+		return nil, err
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("not a JSON object")
+	}
+	object["_producer"] = producer
+	object["_schemaURL"] = e.typed.SchemaURL(producer)
+	return object, nil
+}
+
+// fill sets a member that is missing or no text.
+func fill(object map[string]any, name, value string) {
+	if s, ok := object[name].(string); (!ok || s == "") && value != "" {
+		object[name] = value
+	}
+}

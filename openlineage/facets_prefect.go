@@ -1,0 +1,81 @@
+package openlineage
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// PrefectRunFacet holds what Prefect knows of a run. Its schema is facets/PrefectRunFacet.json. The fields up to URL
+// are fixed when a run starts; the others are known at its end.
+type PrefectRunFacet struct {
+	Kind           string    `json:"kind"` // flow-run or task-run
+	FlowRunID      uuid.UUID `json:"flowRunId,omitzero"`
+	TaskRunID      uuid.UUID `json:"taskRunId,omitzero"`
+	FlowID         uuid.UUID `json:"flowId,omitzero"`
+	FlowName       string    `json:"flowName,omitempty"`
+	DeploymentID   uuid.UUID `json:"deploymentId,omitzero"`
+	DeploymentName string    `json:"deploymentName,omitempty"`
+	TaskKey        string    `json:"taskKey,omitempty"`
+	// EnclosingTaskRunID is the task run inside which this task was called. The parent facet names its flow run.
+	EnclosingTaskRunID uuid.UUID `json:"enclosingTaskRunId,omitzero"`
+	// ParentTaskRunID is the placeholder that stands for a subflow in its parent flow run.
+	ParentTaskRunID uuid.UUID `json:"parentTaskRunId,omitzero"`
+	URL             string    `json:"url,omitempty"` // the run's page
+
+	RunName   string `json:"runName,omitempty"`
+	StateName string `json:"stateName,omitempty"`
+	StateType string `json:"stateType,omitempty"`
+	RunCount  *int   `json:"runCount,omitempty"`
+	WorkPool  string `json:"workPool,omitempty"`
+	WorkQueue string `json:"workQueue,omitempty"`
+	Cached    *bool  `json:"cached,omitempty"`
+	// Inferred says that Prefect never told this end: it was concluded from the flow's end or from the run being gone.
+	Inferred *bool `json:"inferred,omitempty"`
+}
+
+// PrefectDeploymentRunFacet names the deployment that a run came from. Its schema is
+// facets/PrefectDeploymentRunFacet.json.
+type PrefectDeploymentRunFacet struct {
+	ID      uuid.UUID
+	Name    string
+	Version string    // empty: left out
+	Created time.Time // zero: left out
+}
+
+// MarshalJSON writes the time in the one form.
+func (f PrefectDeploymentRunFacet) MarshalJSON() ([]byte, error) {
+	object := map[string]string{"id": f.ID.String(), "name": f.Name}
+	if f.Version != "" {
+		object["version"] = f.Version
+	}
+	if !f.Created.IsZero() {
+		created, err := formatTime(f.Created)
+		if err != nil {
+			return nil, err
+		}
+		object["created"] = created
+	}
+	return json.Marshal(object)
+}
+
+// Key implements Facet.
+func (PrefectRunFacet) Key() string { return "prefect_run" }
+
+// Key implements Facet.
+func (PrefectDeploymentRunFacet) Key() string { return "prefect_deployment" }
+
+// SchemaURL implements Facet.
+func (PrefectRunFacet) SchemaURL(producer string) string {
+	return ownSchema(producer, "PrefectRunFacet")
+}
+
+// SchemaURL implements Facet.
+func (PrefectDeploymentRunFacet) SchemaURL(producer string) string {
+	return ownSchema(producer, "PrefectDeploymentRunFacet")
+}
+
+func ownSchema(producer, name string) string {
+	return producer + "/openlineage/facets/" + name + ".json#/$defs/" + name
+}
