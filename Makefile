@@ -1,0 +1,53 @@
+# Two commands matter: `make demo` and `make test`. Both set up what they need inside the checkout.
+
+VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null | sed 's/^v//' | grep . || cat VERSION)
+COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+DATE    ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+
+PYTHON  ?= python3
+VENV    := .cache/venv
+GO      ?= go
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their lineage on the screen
+	@$(VENV)/bin/python demo/demo.py
+
+test: build $(VENV)/.ready ## every test, those on real servers included
+	$(GO) test -timeout 30m ./...
+
+race: ## the unit tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /test/)
+
+build: ## bin/listener, static, version stamped
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/listener ./cmd/listener
+
+lint: ## golangci-lint at the version pinned in tools/go.mod
+	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+
+bench: build $(VENV)/.ready ## measures against yardsticks that run beside it; prints ratios
+	$(GO) run ./test/bench
+
+fuzz: ## each fuzz target for FUZZTIME (default 1m)
+	test/fuzz.sh $(or $(FUZZTIME),1m)
+
+image: ## the container image (needs Docker)
+	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t prefect-openlineage-listener:$(VERSION) .
+
+clean: ## all that these targets made
+	rm -rf bin .cache .demo
+
+# The virtual environment lives in the checkout, so that nothing outside it is needed or changed.
+$(VENV)/.ready: test/python/requirements.txt
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "$(PYTHON) lacks the venv module: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement test/python/requirements.txt
+	@touch $@
+
+.PHONY: help demo test race build lint bench fuzz image clean
