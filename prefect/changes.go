@@ -14,6 +14,8 @@ type Cursor struct {
 	// Swept10m and SweptDay are when the last longer looks back over 10 minutes and 24 hours were taken.
 	Swept10m time.Time `json:"swept_10m"`
 	SweptDay time.Time `json:"swept_day"`
+	// Since is how far back the first start looked: no look back goes behind it. Zero: no such bound.
+	Since time.Time `json:"since"`
 }
 
 // Changes is one portion of what a poll or a history read found: a few pages at most, so that memory stays flat.

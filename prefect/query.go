@@ -46,6 +46,8 @@ type ArtifactQuery struct {
 // AnyID matches a row whose id is one of these.
 type AnyID struct {
 	Any []uuid.UUID `json:"any_"`
+	// IsNull matches rows without this id instead. Servers know it for a task run's flow run only.
+	IsNull *bool `json:"is_null_,omitempty"`
 }
 
 // AnyText matches a row whose text is one of these.
@@ -60,10 +62,12 @@ type StateFilter struct {
 	} `json:"type"`
 }
 
-// Window matches runs whose time lies in it, both ends included. A nil end is open.
+// Window matches runs whose time lies in it, both ends included. A nil end is open. For a flow run without a start
+// time, newer servers look at the expected start time instead.
 type Window struct {
 	After  *time.Time `json:"after_,omitempty"`
 	Before *time.Time `json:"before_,omitempty"`
+	IsNull *bool      `json:"is_null_,omitempty"` // true: only runs without this time
 }
 
 // Page is one answer of a list call.
