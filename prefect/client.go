@@ -1,50 +1,83 @@
 package prefect
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
+	"errors"
 	"net/http"
-	"regexp"
-	"strings"
+	"net/url"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/hashicorp/go-retryablehttp"
 	"go.uber.org/zap"
 )
 
-// Observer is told of every request that was sent, tries included.
+// Observer is told of every request that was sent, each try by itself.
 type Observer interface {
 	// ObserveRequest gets the resource (flow_runs, task_runs, artifacts, flows, deployments, version, health, csrf),
-	// the result as a bounded word (ok, or an Error's Reason) and how long it took.
+	// the result as a bounded word (ok, canceled, or an Error's Reason) and how long the server took.
 	ObserveRequest(resource, result string, took time.Duration)
 }
 
-// Client reads one Prefect API. Its methods may be called from several goroutines.
+// Client reads one Prefect API. Its methods may be called from several goroutines. An error is an *Error, a *RowError
+// or the context's own.
 type Client struct {
-	cfg       Config
-	base      string
-	http      *http.Client
-	log       *zap.Logger
+	base      *url.URL // without user, query and trailing slash
+	userAgent string
+	headers   http.Header
+	creds     *credentials
+	csrf      *csrf
+	http      *retryablehttp.Client
 	pageLimit atomic.Int64
+	log       *zap.Logger
 }
 
-// NewClient returns a client for the API that cfg names. It sends nothing yet. metrics may be nil.
+// NewClient returns a client for the API that cfg names. It sends nothing yet. metrics may be nil. The error names the
+// setting that is wrong and shows no secret.
 func NewClient(cfg Config, log *zap.Logger, metrics Observer) (*Client, error) {
 	cfg = cfg.withDefaults()
-	c := &Client{cfg: cfg, base: strings.TrimRight(cfg.URL, "/"), http: &http.Client{Timeout: cfg.RequestTimeout}, log: log}
+	base, inURL, err := cfg.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.AuthString == "" {
+		cfg.AuthString = inURL
+	}
+	headers, err := cfg.headers(log)
+	if err != nil {
+		return nil, err
+	}
+	tlsSettings, err := cfg.tls()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.InsecureSkipVerify {
+		log.Warn("the certificate of the Prefect server is not checked (PREFECT_API_TLS_INSECURE_SKIP_VERIFY)")
+	}
+	c := &Client{
+		base: base, userAgent: cfg.UserAgent, headers: headers, creds: newCredentials(cfg, headers),
+		csrf: &csrf{client: uuid.New()}, log: log,
+	}
 	c.pageLimit.Store(MaxPage)
+	c.http = newRetrying(&exchange{
+		next: newTransport(cfg, tlsSettings), gate: newGate(cfg.MaxInFlight, cfg.MaxRequestsPerSecond),
+		timeout: cfg.RequestTimeout, maxBytes: cfg.MaxAnswerBytes, base: base, creds: c.creds, metrics: metrics,
+	}, log)
 	return c, nil
 }
 
-// Close releases the client's connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Close releases the client's connections. Requests that are under way finish.
+func (c *Client) Close() { c.http.HTTPClient.CloseIdleConnections() }
+
+// SetCredentials replaces the API key and the auth string, for secrets that are read again when their file changes.
+func (c *Client) SetCredentials(apiKey, authString string) { c.creds.set(apiKey, authString) }
+
+// String names the client without its secrets.
+func (c *Client) String() string { return "prefect.Client(" + c.base.String() + ")" }
 
 // PageLimit returns the most rows that the server gives in one page, as far as it has said. A larger Filter.Limit is
-// read in several pages.
+// read in several pages without the caller's doing.
 func (c *Client) PageLimit() int { return int(c.pageLimit.Load()) }
 
 // FlowRuns returns one page of flow runs.
@@ -72,104 +105,59 @@ func (c *Client) Deployments(ctx context.Context, f Filter) (Page[Deployment], e
 	return list[Deployment](ctx, c, "deployments", f)
 }
 
-// FlowRun returns one flow run, or ErrNotFound.
+// FlowRun returns one flow run, ErrNotFound when the server has none, or a *RowError when it can't be understood.
 func (c *Client) FlowRun(ctx context.Context, id uuid.UUID) (FlowRun, error) {
-	return get[FlowRun](ctx, c, "/flow_runs/"+id.String())
+	return get[FlowRun](ctx, c, "flow_runs", id)
 }
 
-// TaskRun returns one task run, or ErrNotFound.
+// TaskRun returns one task run, with errors as FlowRun.
 func (c *Client) TaskRun(ctx context.Context, id uuid.UUID) (TaskRun, error) {
-	return get[TaskRun](ctx, c, "/task_runs/"+id.String())
+	return get[TaskRun](ctx, c, "task_runs", id)
 }
 
-// Flow returns one flow, or ErrNotFound.
+// Flow returns one flow, with errors as FlowRun.
 func (c *Client) Flow(ctx context.Context, id uuid.UUID) (Flow, error) {
-	return get[Flow](ctx, c, "/flows/"+id.String())
+	return get[Flow](ctx, c, "flows", id)
 }
 
-// Deployment returns one deployment, or ErrNotFound.
+// Deployment returns one deployment, with errors as FlowRun.
 func (c *Client) Deployment(ctx context.Context, id uuid.UUID) (Deployment, error) {
-	return get[Deployment](ctx, c, "/deployments/"+id.String())
+	return get[Deployment](ctx, c, "deployments", id)
 }
 
-// Version returns the server's version, such as 3.9.1. It is empty for Prefect Cloud, which has none.
+// Version returns the server's version, such as 3.9.1. Empty without an error: the server is Prefect's but has no
+// version to tell, as Prefect Cloud.
 func (c *Client) Version(ctx context.Context) (string, error) {
-	return get[string](ctx, c, "/admin/version")
+	answer, err := c.send(ctx, request{method: http.MethodGet, path: "/admin/version", resource: "version"})
+	switch {
+	case isCloud(c.base) && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotPrefect)):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	var version string
+	if err := answer.decode(&version); err != nil {
+		return "", err
+	}
+	return version, nil
 }
 
-// Health returns nil when the server says that it is well. Servers answer it without credentials.
+// Health returns nil when the server says that it is well. Servers answer it without credentials: only a list call
+// tells whether those are right.
 func (c *Client) Health(ctx context.Context) error {
-	_, err := get[bool](ctx, c, "/health")
-	return err
-}
-
-var userinfo = regexp.MustCompile(`://[^/\s@]*@`)
-
-// maskURLs replaces the user and password of every URL in a text.
-func maskURLs(text string) string { return userinfo.ReplaceAllString(text, "://"+redacted+"@") }
-
-func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	var row T
-	_, raw, err := c.send(ctx, http.MethodGet, path, nil)
+	answer, err := c.send(ctx, request{method: http.MethodGet, path: "/health", resource: "health"})
 	if err != nil {
-		return row, err
+		return err
 	}
-	if err := json.Unmarshal(raw, &row); err != nil {
-		return row, fmt.Errorf("reading %s: %w", path, err)
+	var well bool
+	if err := answer.decode(&well); err != nil {
+		return err
 	}
-	return row, nil
-}
-
-func list[T any](ctx context.Context, c *Client, resource string, f Filter) (Page[T], error) {
-	var page Page[T]
-	body, err := json.Marshal(f)
-	if err != nil {
-		return page, fmt.Errorf("encoding the filter: %w", err)
-	}
-	header, raw, err := c.send(ctx, http.MethodPost, "/"+resource+"/filter", body)
-	if err != nil {
-		return page, err
-	}
-	var rows []json.RawMessage
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		return page, fmt.Errorf("reading %s: %w", resource, err)
-	}
-	page.Served, _ = http.ParseTime(header.Get("Date"))
-	for _, row := range rows {
-		var one T
-		if err := json.Unmarshal(row, &one); err != nil {
-			page.Bad = append(page.Bad, BadRow{Resource: resource, Reason: err.Error(), Raw: row})
-			continue
+	if !well {
+		return &Error{
+			Kind: ErrUnavailable, Method: http.MethodGet, Path: "/health", Status: http.StatusOK, Reason: "unhealthy",
+			Detail: "the server says that it is not well",
 		}
-		page.Rows = append(page.Rows, one)
 	}
-	return page, nil
-}
-
-func (c *Client) send(ctx context.Context, method, path string, body []byte) (http.Header, []byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, nil, fmt.Errorf("making the request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, nil, &Error{Kind: ErrUnavailable, Method: method, Path: path, Err: err}
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, nil, &Error{Kind: ErrUnavailable, Method: method, Path: path, Err: err}
-	}
-	if resp.StatusCode != http.StatusOK {
-		kind := ErrRefused
-		switch {
-		case resp.StatusCode == http.StatusNotFound:
-			kind = ErrNotFound
-		case resp.StatusCode >= 500:
-			kind = ErrUnavailable
-		}
-		return nil, nil, &Error{Kind: kind, Method: method, Path: path, Status: resp.StatusCode, Detail: string(raw[:min(len(raw), 300)])}
-	}
-	return resp.Header, raw, nil
+	return nil
 }

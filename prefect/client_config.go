@@ -2,10 +2,15 @@ package prefect
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/textproto"
 	"net/url"
+	"strings"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // What a Config that leaves things out gets.
@@ -23,9 +28,11 @@ type Config struct {
 	URL string
 	// APIKey is a Prefect Cloud key, sent as a bearer token.
 	APIKey string
-	// AuthString is the user:password of a server of one's own, sent as HTTP Basic. It wins over APIKey.
+	// AuthString is the user:password of a server of one's own, sent as HTTP Basic. It wins over APIKey, as in
+	// Prefect's own client.
 	AuthString string
-	// Headers go with every request. User-Agent and the CSRF headers can't be replaced by them.
+	// Headers go with every request; an Authorization among them wins over AuthString and APIKey. User-Agent, the CSRF
+	// headers and those that frame the body can't be replaced.
 	Headers map[string]string
 	// InsecureSkipVerify turns off the check of the server's certificate.
 	InsecureSkipVerify bool
@@ -45,10 +52,13 @@ type Config struct {
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// redacted stands for a secret wherever one would be printed.
-const redacted = "***"
+// Format prints the config without its secrets, whatever the verb.
+func (c Config) Format(state fmt.State, _ rune) { fmt.Fprintf(state, "prefect.Config%v", c.public()) }
 
-// public is the part of a Config that may be shown.
+// MarshalJSON leaves the secrets out.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.public()) }
+
+// public is what may be shown of a Config.
 func (c Config) public() map[string]any {
 	headers := make(map[string]string, len(c.Headers))
 	for name := range c.Headers {
@@ -62,27 +72,14 @@ func (c Config) public() map[string]any {
 	}
 }
 
-func hide(secret string) string {
-	if secret == "" {
-		return ""
-	}
-	return redacted
-}
-
-// Format prints the config without its secrets, whatever the verb.
-func (c Config) Format(state fmt.State, _ rune) { fmt.Fprintf(state, "prefect.Config%v", c.public()) }
-
-// MarshalJSON leaves the secrets out.
-func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.public()) }
-
 func (c Config) withDefaults() Config {
-	if c.RequestTimeout == 0 {
+	if c.RequestTimeout <= 0 {
 		c.RequestTimeout = DefaultRequestTimeout
 	}
-	if c.MaxInFlight == 0 {
+	if c.MaxInFlight <= 0 {
 		c.MaxInFlight = DefaultMaxInFlight
 	}
-	if c.MaxAnswerBytes == 0 {
+	if c.MaxAnswerBytes <= 0 {
 		c.MaxAnswerBytes = DefaultMaxAnswerBytes
 	}
 	if c.UserAgent == "" {
@@ -92,4 +89,59 @@ func (c Config) withDefaults() Config {
 		c.Proxy = http.ProxyFromEnvironment
 	}
 	return c
+}
+
+// endpoint returns the API's address without user and trailing slash, and the user and password that stood in it.
+// The errors don't quote the address: it may hold a password where no parser looks for one.
+func (c Config) endpoint() (base *url.URL, auth string, err error) {
+	base, err = url.Parse(strings.TrimSpace(c.URL))
+	switch {
+	case err != nil:
+		return nil, "", errors.New("PREFECT_API_URL is not a URL")
+	case base.Scheme != "http" && base.Scheme != "https":
+		return nil, "", errors.New("PREFECT_API_URL must begin with http:// or https://")
+	case base.Hostname() == "":
+		return nil, "", errors.New("PREFECT_API_URL names no host")
+	case base.RawQuery != "" || base.Fragment != "":
+		return nil, "", errors.New("PREFECT_API_URL must end with its path: no query and no fragment")
+	}
+	if user := base.User; user != nil {
+		password, _ := user.Password()
+		auth = user.Username() + ":" + password
+	}
+	return &url.URL{
+		Scheme: base.Scheme, Host: base.Host,
+		Path: strings.TrimRight(base.Path, "/"), RawPath: strings.TrimRight(base.RawPath, "/"),
+	}, auth, nil
+}
+
+// headers returns the custom headers that may be sent. Those that this client must set itself are left out with a
+// warning, as Prefect's own client does.
+func (c Config) headers(log *zap.Logger) (http.Header, error) {
+	headers := make(http.Header, len(c.Headers))
+	for name, value := range c.Headers {
+		if !validHeaderName(name) || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, fmt.Errorf("PREFECT_CLIENT_CUSTOM_HEADERS: %q is no valid header", name)
+		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		switch name {
+		case "User-Agent", csrfTokenHeader, csrfClientHeader, "Content-Length", "Content-Type", "Transfer-Encoding",
+			"Accept-Encoding", "Connection":
+			log.Warn("a custom header is left out because the client sets it itself", zap.String("header", name))
+		default:
+			headers.Set(name, value)
+		}
+	}
+	return headers, nil
+}
+
+// validHeaderName says whether a name is an HTTP token (RFC 9110, 5.6.2).
+func validHeaderName(name string) bool {
+	for _, r := range name {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r) {
+			return false
+		}
+	}
+	return name != ""
 }
