@@ -1,0 +1,145 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prefect-openlineage/listener/openlineage"
+	"github.com/prefect-openlineage/listener/prefect"
+)
+
+// The cells of a table row that name a dataset.
+const (
+	uriKey   = "database_uri"
+	tableKey = "table"
+)
+
+// found holds the datasets that a run's artifacts name.
+type found struct {
+	inputs, outputs []openlineage.Dataset // sorted by namespace and name, each once
+	warnings        []Warning
+}
+
+// datasets reads the datasets off the run's table artifacts: every row of every version of every key. What can't be
+// used is refused alone, with a warning that names artifact and run.
+func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
+	r, _ := rowOf(s)
+	var f found
+	inputs, outputs := make(datasetSet), make(datasetSet)
+	for _, artifact := range inOrder(s.Artifacts) {
+		marks := marksOf(artifact)
+		if !marks.input && !marks.output || !r.made(artifact) {
+			continue
+		}
+		refuse := func(rule, format string, args ...any) {
+			f.warnings = append(f.warnings, warning(t, rule, "%s: %s", artifactName(artifact), fmt.Sprintf(format, args...)))
+		}
+		rows, err := tableRows(artifact.Data)
+		if err != nil {
+			refuse("artifact-refused", "%v, it is left out", err)
+			continue
+		}
+		for i, row := range rows {
+			id, err := a.identify(row)
+			if err != nil {
+				refuse("dataset-refused", "row %d is left out: %v", i+1, err)
+				continue
+			}
+			described := describe(row)
+			for _, fault := range described.faults {
+				refuse("facet-refused", "row %d goes out without its %v", i+1, fault)
+			}
+			if marks.input {
+				inputs.add(id, described.facets, described.input)
+			}
+			if marks.output {
+				outputs.add(id, described.facets, described.output)
+			}
+		}
+	}
+	f.inputs, f.outputs = inputs.sorted(), outputs.sorted()
+	return f
+}
+
+// artifactName names an artifact in warnings.
+func artifactName(a prefect.Artifact) string {
+	if a.Key == nil {
+		return "artifact " + a.ID.String()
+	}
+	return fmt.Sprintf("artifact %q (%s)", *a.Key, a.ID)
+}
+
+// identify returns the dataset that a row names. The table may be missing where the URI alone names a dataset, as in an
+// object store.
+func (a *Adapter) identify(row tableRow) (datasetID, error) {
+	if row == nil {
+		return datasetID{}, errors.New("it is no row with named cells")
+	}
+	uri, err := nameCell(row, uriKey)
+	if err != nil {
+		return datasetID{}, err
+	}
+	if uri == "" {
+		return datasetID{}, errors.New("it has no " + uriKey)
+	}
+	table, err := nameCell(row, tableKey)
+	if err != nil {
+		return datasetID{}, err
+	}
+	naming := openlineage.SpecNaming
+	if a.settings.DatasetNaming == DatasetNamingVerbatim {
+		naming = openlineage.VerbatimNaming
+	}
+	namespace, name, err := openlineage.NameDataset(uri, table, naming)
+	if err != nil && table == "" {
+		return datasetID{}, errors.New("it has no " + tableKey)
+	}
+	return datasetID{namespace, name}, err
+}
+
+// nameCell returns the text of a cell that names a dataset, empty if it holds none.
+func nameCell(row tableRow, key string) (string, error) {
+	raw := row[key]
+	var text string
+	switch kind := jsonKind(raw); kind {
+	case "missing", "null":
+		return "", nil
+	case "a text":
+		if json.Unmarshal(raw, &text) == nil {
+			return strings.TrimSpace(text), nil
+		}
+		fallthrough
+	default:
+		return "", fmt.Errorf("its %s is %s, not a text", key, kind)
+	}
+}
+
+// datasetID names a dataset.
+type datasetID struct{ namespace, name string }
+
+// datasetSet collects datasets, each once. What a later row says of a dataset counts before what an earlier one said.
+type datasetSet map[datasetID]openlineage.Dataset
+
+func (set datasetSet) add(id datasetID, facets, ioFacets openlineage.Facets) {
+	d := set[id]
+	d.Namespace, d.Name = id.namespace, id.name
+	d.Facets, d.IOFacets = d.Facets.Merge(facets), d.IOFacets.Merge(ioFacets)
+	set[id] = d
+}
+
+func (set datasetSet) sorted() []openlineage.Dataset {
+	list := make([]openlineage.Dataset, 0, len(set))
+	for _, d := range set {
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b openlineage.Dataset) int {
+		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list
+}

@@ -1,0 +1,164 @@
+package adapter
+
+import (
+	"encoding/json"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/prefect-openlineage/listener/openlineage"
+	"github.com/prefect-openlineage/listener/prefect"
+)
+
+// sourceCode says where a deployment's code is kept, if its pull steps clone a git repository. The last clone counts:
+// the entrypoint lies in it.
+func sourceCode(d prefect.Deployment) (openlineage.SourceCodeLocationJobFacet, bool) {
+	var clone gitClone
+	var repository *url.URL
+	folder, inside := "", true // where the entrypoint's path begins, and whether that lies in the repository
+	for _, step := range d.PullSteps {
+		function, inputs := pullStep(step)
+		switch {
+		case strings.HasPrefix(strings.TrimPrefix(function, "a"), "git_clone"):
+			var c gitClone
+			if json.Unmarshal(inputs, &c) != nil {
+				continue
+			}
+			if u, ok := repositoryURL(c.Repository); ok {
+				clone, repository, folder, inside = c, u, "", true
+			}
+		case function == "set_working_directory":
+			folder, inside = workingFolder(inputs)
+		}
+	}
+	if repository == nil {
+		return openlineage.SourceCodeLocationJobFacet{}, false
+	}
+	facet := openlineage.SourceCodeLocationJobFacet{
+		Type: "git", RepoURL: repository.String(), Version: literal(clone.CommitSHA), Branch: literal(clone.Branch),
+	}
+	if inside {
+		facet.Path = entrypointFile(folder, d.Entrypoint)
+	}
+	facet.URL = fileURL(repository, facet)
+	return facet, true
+}
+
+// gitClone holds the inputs of Prefect's git_clone step that say what is cloned; its credentials are not read.
+type gitClone struct {
+	Repository string `json:"repository"`
+	Branch     string `json:"branch"`
+	CommitSHA  string `json:"commit_sha"`
+}
+
+// pullStep reads one pull step, an object of one function's dotted name and its inputs, and returns the function's own
+// name.
+func pullStep(raw json.RawMessage) (function string, inputs json.RawMessage) {
+	var step map[string]json.RawMessage
+	if json.Unmarshal(raw, &step) != nil || len(step) != 1 {
+		return "", nil
+	}
+	for name, inputs := range step {
+		return name[strings.LastIndexByte(name, '.')+1:], inputs
+	}
+	return "", nil
+}
+
+// cloneFolder is how a step names a folder in what an earlier step cloned: {{ clone-step.directory }}/flows.
+var cloneFolder = regexp.MustCompile(`^\{\{\s*[\w-]+\.directory\s*\}\}(?:/([^{]*))?$`)
+
+// workingFolder returns the folder in the repository to which a set_working_directory step changes, false if it may lie
+// anywhere.
+func workingFolder(inputs json.RawMessage) (string, bool) {
+	var step struct {
+		Directory string `json:"directory"`
+	}
+	if json.Unmarshal(inputs, &step) != nil {
+		return "", false
+	}
+	m := cloneFolder.FindStringSubmatch(strings.TrimSpace(step.Directory))
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// scpForm is git's short form of an SSH address.
+var scpForm = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/@\s]+):([^/\s][^\s]*)$`)
+
+// repositoryURL returns the address of a repository without credentials. A template that Prefect fills in only when it
+// runs the step is no address.
+func repositoryURL(repository string) (*url.URL, bool) {
+	repository = strings.TrimSpace(repository)
+	if repository == "" || literal(repository) == "" {
+		return nil, false
+	}
+	if m := scpForm.FindStringSubmatch(repository); m != nil {
+		repository = "ssh://" + m[1] + "/" + m[2]
+	}
+	u, err := url.Parse(repository)
+	if err != nil || u.Host == "" {
+		return nil, false
+	}
+	switch u.Scheme {
+	case "http", "https", "ssh", "git":
+		return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}, true
+	default:
+		return nil, false
+	}
+}
+
+// literal returns the text, empty if it holds a template.
+func literal(text string) string {
+	if strings.Contains(text, "{{") {
+		return ""
+	}
+	return strings.TrimSpace(text)
+}
+
+// entrypointFile returns the file of an entrypoint such as flows/etl.py:main, as a path in the repository. An entrypoint
+// can also be a module's name, which says nothing of the file.
+func entrypointFile(folder string, entrypoint *string) string {
+	if entrypoint == nil {
+		return ""
+	}
+	file, _, ok := cutLast(strings.ReplaceAll(strings.TrimSpace(*entrypoint), `\`, "/"), ":")
+	if !ok || !strings.HasSuffix(file, ".py") || strings.HasPrefix(file, "/") || strings.Contains(file, ":") {
+		return ""
+	}
+	file = path.Join(folder, file)
+	if strings.HasPrefix(file, "../") {
+		return ""
+	}
+	return file
+}
+
+// fileURL returns the address at which people see the file, for the hosts whose addresses are known, else the
+// repository's.
+func fileURL(repository *url.URL, facet openlineage.SourceCodeLocationJobFacet) string {
+	if facet.Path == "" || (repository.Scheme != "http" && repository.Scheme != "https") {
+		return repository.String()
+	}
+	var infix string
+	switch host := repository.Hostname(); {
+	case host == "github.com":
+		infix = "blob"
+	case host == "gitlab.com" || strings.HasPrefix(host, "gitlab."):
+		infix = "-/blob"
+	case host == "bitbucket.org":
+		infix = "src"
+	default:
+		return repository.String()
+	}
+	ref := facet.Version
+	if ref == "" {
+		ref = facet.Branch
+	}
+	if ref == "" {
+		ref = "HEAD"
+	}
+	file := *repository
+	file.Path = strings.TrimSuffix(file.Path, ".git") + "/" + infix + "/" + ref + "/" + facet.Path
+	return file.String()
+}

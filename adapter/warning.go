@@ -1,0 +1,17 @@
+package adapter
+
+import (
+	"fmt"
+
+	"github.com/prefect-openlineage/listener/openlineage"
+)
+
+// warning makes a warning about a run. Whatever of Prefect's data its text repeats is masked.
+func warning(t Told, rule, format string, args ...any) Warning {
+	kind := "task run"
+	if t.Kind == FlowRun {
+		kind = "flow run"
+	}
+	message := openlineage.MaskText(fmt.Sprintf(format, args...))
+	return Warning{Rule: rule, Run: t.ID, Message: fmt.Sprintf("%s %s: %s", kind, t.ID, message)}
+}
