@@ -24,6 +24,10 @@ var (
 	ErrFull = errors.New("no space for the store")
 	// ErrFatalIO: the disk failed (EIO). Nothing more may be written by this process.
 	ErrFatalIO = errors.New("the store's disk failed")
+	// ErrBusy: another process kept the store locked for longer than a write waits; the same write may pass later.
+	ErrBusy = errors.New("the store is busy")
+	// ErrUnknown: the store has no destination, dead letter or backfill of that name or number.
+	ErrUnknown = errors.New("not in the store")
 )
 
 // Batch is what one transaction writes.
@@ -46,6 +50,9 @@ type Batch struct {
 // Committed says what a transaction wrote.
 type Committed struct {
 	Enqueued, Repeated int // events
+	// LastSeq is the highest place in the outbox that this transaction gave; 0: none. Once no destination's OldestSeq
+	// is at or below it, all of the transaction is settled.
+	LastSeq int64
 }
 
 // BadRow is an API row or artifact that could not be understood.
@@ -66,12 +73,20 @@ type OpenRun struct {
 	Missed    time.Time // server time of the first 404; zero: none
 }
 
+// OrphanTask is a task run without an end and its flow run, which has one.
+type OrphanTask struct {
+	Task, Flow adapter.Told
+}
+
 // Destination is a consumer that events are delivered to, as the store knows it.
 type Destination struct {
 	// Name is its identity over restarts: the configured name, else type and target without secrets.
 	Name   string
 	Kind   string // http, file, ...
 	Parked bool   // left the settings, or an operator parked it: its rows wait
+	// After names the destination that must have an event before this one gets it; the other's dead letter skips the
+	// event here. Empty: none.
+	After string
 }
 
 // Delivery is one event that is due at one destination.
@@ -112,5 +127,25 @@ type DestinationStatus struct {
 	Destination
 	Pending, Dead int64
 	OldestPending time.Time // when the oldest pending event was enqueued; zero: none
+	OldestSeq     int64     // its place in the outbox; 0: none
 	LastDelivered time.Time // zero: never
+	// Gone: it is not among the destinations that were registered last.
+	Gone bool
+	// ParkedSince is when an operator parked it; events said since then are not in its outbox. Zero: not parked so.
+	ParkedSince time.Time
+}
+
+// Size is how much room the store takes.
+type Size struct {
+	Events      int64 // in the outbox, dead letters included
+	OutboxBytes int64 // what the bodies of those events take on disk
+	Database    int64 // the files, in bytes
+	Free        int64 // reusable within the files, in bytes
+	DiskFree    int64 // left on the disk for this user, in bytes
+}
+
+// Owner is the Prefect that the store's contents were read from.
+type Owner struct {
+	API   string    // its URL, without credentials
+	Since time.Time // when the store was first filled from it
 }

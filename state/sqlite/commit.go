@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// Commit writes the batch in one transaction: all of it or nothing. After state.ErrFull or state.ErrBusy the same
+// batch may be tried again.
+func (s *Store) Commit(ctx context.Context, batch state.Batch) (state.Committed, error) {
+	var committed state.Committed
+	err := s.write(ctx, "storing a batch", func(t *tx) error {
+		for _, told := range batch.Told {
+			if err := t.putTold(told); err != nil {
+				return fmt.Errorf("ledger entry of run %s: %w", told.ID, err)
+			}
+		}
+		if err := t.putEdges(batch); err != nil {
+			return fmt.Errorf("dataset edges: %w", err)
+		}
+		var err error
+		if committed, err = t.enqueue(batch); err != nil {
+			return err
+		}
+		for _, row := range batch.Quarantine {
+			if err := t.quarantine(row); err != nil {
+				return fmt.Errorf("quarantined row %s %s: %w", row.Resource, row.ID, err)
+			}
+		}
+		return t.putCursors(batch.Cursors)
+	})
+	if err != nil {
+		return state.Committed{}, err
+	}
+	if len(batch.Cursors) > 0 {
+		s.saveMarker(ctx, false)
+	}
+	return committed, nil
+}
+
+func (t *tx) putCursors(cursors map[string][]byte) error {
+	for name, value := range cursors {
+		if _, err := t.exec(`INSERT INTO cursors (name, value, changed) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value, changed = excluded.changed`,
+			name, notNil(value), t.now); err != nil {
+			return fmt.Errorf("cursor %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Cursor returns the reading position of that name; nil: none was stored yet.
+func (s *Store) Cursor(ctx context.Context, name string) ([]byte, error) {
+	var value []byte
+	if _, err := s.get(ctx, `SELECT value FROM cursors WHERE name = ?`, []any{name}, &value); err != nil {
+		return nil, fmt.Errorf("reading cursor %s: %w", name, err)
+	}
+	return value, nil
+}
+
+// putEdges keeps which datasets each job read and wrote at last. The run's job comes from the batch or the ledger.
+func (t *tx) putEdges(batch state.Batch) error {
+	if len(batch.Edges) == 0 {
+		return nil
+	}
+	told := make(map[uuid.UUID]adapter.Told, len(batch.Told))
+	for _, entry := range batch.Told {
+		told[entry.ID] = entry
+	}
+	for run, edges := range batch.Edges {
+		if len(edges) == 0 {
+			continue
+		}
+		job, err := t.jobOf(run)
+		if err != nil || job == 0 {
+			return err
+		}
+		for _, edge := range edges {
+			dataset, err := t.dataset(edge.Namespace, edge.Name)
+			if err != nil {
+				return err
+			}
+			if _, err := t.exec(`INSERT INTO edges (job, dataset, output, run, seen) VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT (job, dataset, output) DO UPDATE SET run = excluded.run, seen = excluded.seen`,
+				job, dataset, edge.Output, run[:], t.now); err != nil {
+				return err
+			}
+		}
+		if entry := told[run]; entry.EndType == adapter.Complete {
+			if _, err := t.exec(`UPDATE jobs SET good_run = ?2, good_time = ?3
+				WHERE job = ?1 AND (good_time IS NULL OR good_time <= ?3)`, job, run[:], nanos(entry.End)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// jobOf returns the number of the job that a run's ledger entry names; 0: none.
+func (t *tx) jobOf(run uuid.UUID) (int64, error) {
+	var job int64
+	_, err := t.get(`SELECT coalesce(t.job, 0) FROM told t JOIN lanes l ON l.lane = t.lane WHERE l.run = ?`,
+		[]any{run[:]}, &job)
+	return job, err
+}

@@ -1,0 +1,207 @@
+package sqlite
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// enqueue puts the batch's events into the outbox, with a row for each destination that is to get them.
+func (t *tx) enqueue(batch state.Batch) (state.Committed, error) {
+	var committed state.Committed
+	if len(batch.Events) == 0 {
+		return committed, nil
+	}
+	all, err := t.destinations()
+	if err != nil {
+		return committed, err
+	}
+	targets, err := pick(all, batch.Destinations)
+	if err != nil {
+		return committed, err
+	}
+	added := map[int64]int64{}
+	var events, bytes int64
+	for _, event := range batch.Events {
+		place, err := t.place(event, targets, batch)
+		if err != nil {
+			return committed, fmt.Errorf("%s of run %s: %w", event.Type, event.Run, err)
+		}
+		if !place.fresh {
+			committed.Repeated++
+			continue
+		}
+		committed.Enqueued++
+		if len(place.dests) == 0 {
+			continue
+		}
+		seq, size, err := t.putEvent(event, place)
+		if err != nil {
+			return committed, fmt.Errorf("%s of run %s: %w", event.Type, event.Run, err)
+		}
+		events, bytes, committed.LastSeq = events+1, bytes+size, seq
+		for _, d := range place.dests {
+			if err := t.putDelivery(seq, d, event, place); err != nil {
+				return committed, fmt.Errorf("delivery of run %s: %w", event.Run, err)
+			}
+			added[d.number]++
+		}
+	}
+	for number, n := range added {
+		if _, err := t.exec(`UPDATE destinations SET pending = pending + ? WHERE dest = ?`, n, number); err != nil {
+			return committed, err
+		}
+	}
+	return committed, t.count(events, bytes)
+}
+
+// count moves the outbox's totals.
+func (t *tx) count(events, bytes int64) error {
+	if events == 0 && bytes == 0 {
+		return nil
+	}
+	_, err := t.exec(`UPDATE totals SET events = events + ?, bytes = bytes + ? WHERE one = 1`, events, bytes)
+	return err
+}
+
+// pick returns the destinations with these names, or all that take new events where names is nil.
+func pick(all []destination, names []string) ([]destination, error) {
+	var picked []destination
+	if names == nil {
+		for _, d := range all {
+			if d.open() {
+				picked = append(picked, d)
+			}
+		}
+		return picked, nil
+	}
+	wanted := make(map[string]bool, len(names))
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for _, d := range all {
+		if wanted[d.name] {
+			picked = append(picked, d)
+			delete(wanted, d.name)
+		}
+	}
+	for name := range wanted {
+		return nil, fmt.Errorf("destination %q: %w", name, state.ErrUnknown)
+	}
+	return picked, nil
+}
+
+// placing says where an event goes.
+type placing struct {
+	lane     int64
+	ancestor any // lane number or NULL
+	fresh    bool
+	dests    []destination
+}
+
+// goesTo says whether the event goes to the destination of that number as well.
+func (p placing) goesTo(number sql.NullInt64) bool {
+	return number.Valid && slices.ContainsFunc(p.dests, func(d destination) bool { return d.number == number.Int64 })
+}
+
+// place finds out which of the targets have not been given the event yet, and notes that they are.
+func (t *tx) place(event adapter.Event, targets []destination, batch state.Batch) (placing, error) {
+	lane, err := t.lane(event.Run)
+	if err != nil {
+		return placing{}, err
+	}
+	p := placing{lane: lane}
+	if event.Ancestor != uuid.Nil && event.Ancestor != event.Run {
+		if p.ancestor, err = t.lane(event.Ancestor); err != nil {
+			return placing{}, err
+		}
+	}
+	var given bits
+	known, err := t.get(`SELECT given FROM keys WHERE lane = ? AND type = ? AND time = ?`,
+		[]any{lane, string(event.Type), nanos(event.Time)}, (*[]byte)(&given))
+	if err != nil {
+		return placing{}, err
+	}
+	p.dests, err = t.wanting(event, lane, known, given, targets, batch)
+	if err != nil {
+		return placing{}, err
+	}
+	p.fresh = !known || len(p.dests) > 0
+	if !p.fresh {
+		return p, nil
+	}
+	for _, d := range p.dests {
+		given = given.with(d.number)
+	}
+	_, err = t.exec(`INSERT INTO keys (lane, type, time, given, said) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (lane, type, time) DO UPDATE SET given = excluded.given`,
+		lane, string(event.Type), nanos(event.Time), notNil(given), t.now)
+	return p, err
+}
+
+// wanting picks the targets that are to get the event. A known event is a repeat. Only where destinations are named
+// does it go to those that were never given it, and only with Resend to those that were; but not beside a row of it
+// that is still pending there.
+func (t *tx) wanting(event adapter.Event, lane int64, known bool, given bits, targets []destination,
+	batch state.Batch) ([]destination, error) {
+	if !known {
+		return targets, nil
+	}
+	if batch.Destinations == nil && !batch.Resend {
+		return nil, nil
+	}
+	var wanting []destination
+	for _, d := range targets {
+		if given.has(d.number) {
+			if !batch.Resend {
+				continue
+			}
+			var one int
+			pending, err := t.get(`SELECT 1 FROM events e JOIN deliveries d ON d.seq = e.seq AND d.dest = ?
+				WHERE e.lane = ? AND e.type = ? AND e.time = ? AND d.state < 2 LIMIT 1`,
+				[]any{d.number, lane, string(event.Type), nanos(event.Time)}, &one)
+			if err != nil {
+				return nil, err
+			}
+			if pending {
+				continue
+			}
+		}
+		wanting = append(wanting, d)
+	}
+	return wanting, nil
+}
+
+// putEvent stores the event's body and returns its place in the outbox and its size there.
+func (t *tx) putEvent(event adapter.Event, p placing) (seq, size int64, err error) {
+	codec, body, err := t.w.pack.pack(event.Body)
+	if err != nil {
+		return 0, 0, err
+	}
+	seq, err = t.insert(`INSERT INTO events
+		(lane, ancestor, first, type, time, run_id, namespace, name, enqueued, codec, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.lane, p.ancestor, event.First, string(event.Type), nanos(event.Time),
+		event.Job.RunID[:], event.Job.Namespace, event.Job.Name, t.now, codec, body)
+	return seq, int64(len(body)), err
+}
+
+// putDelivery stores a row that is ready at once unless an older row of its run, the first event of its ancestor, or
+// the destination before it in its group still has the event before it.
+func (t *tx) putDelivery(seq int64, d destination, event adapter.Event, p placing) error {
+	_, err := t.exec(`INSERT INTO deliveries (seq, dest, lane, ancestor, first, state)
+		VALUES (?1, ?2, ?3, ?4, ?5, NOT (
+			EXISTS (SELECT 1 FROM deliveries WHERE dest = ?2 AND lane = ?3 AND state < 2)
+			OR EXISTS (SELECT 1 FROM deliveries WHERE dest = ?2 AND lane = ?4 AND first = 1 AND state < 2)
+			OR ?6))`,
+		seq, d.number, p.lane, p.ancestor, event.First, p.goesTo(d.after))
+	if err != nil || !event.First {
+		return err
+	}
+	return t.holdChildren(d.number, p.lane)
+}

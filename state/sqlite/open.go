@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/google/uuid"
+
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// Open opens the store in the file at path. Errors to branch on: state.ErrLocked (another daemon runs on it),
+// state.ErrDamaged (broken, or emptied since it was filled; nothing was changed), state.ErrNewer (written by a newer
+// version; nothing was changed), state.ErrFull, state.ErrFatalIO, and fs.ErrNotExist where a command finds no store.
+func Open(ctx context.Context, path string, options Options) (*Store, error) {
+	f, err := locate(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{files: f, options: options}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store: %w", f.classify(err)), s.abandon())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if s.options.Daemon {
+		if err := s.files.makeDir(); err != nil {
+			return err
+		}
+		var err error
+		if s.lock, err = s.files.takeLock(); err != nil {
+			return err
+		}
+	}
+	steps, err := migrations(embedded)
+	if err != nil {
+		return err
+	}
+	found, err := s.files.inspect(ctx, s.options.Daemon, len(steps))
+	if err != nil {
+		return err
+	}
+	if err := s.allowed(found, len(steps)); err != nil {
+		return err
+	}
+	if s.options.Daemon {
+		return s.openDaemon(ctx, found, steps)
+	}
+	return s.connect(ctx)
+}
+
+// allowed refuses what this opener must not touch.
+func (s *Store) allowed(found finding, schema int) error {
+	switch {
+	case found.schema > schema:
+		return fmt.Errorf("%w: %s has schema %d, this version knows %d", state.ErrNewer, s.files.db, found.schema, schema)
+	case found.marker != nil && found.schema == 0:
+		return s.files.damaged("is empty or missing, though the store was filled before (" + s.files.marker() + " says so)")
+	case found.marker != nil && found.instance != "" && found.marker.Instance != found.instance:
+		return s.files.damaged("is another store than the one that was here before; if that is meant, remove " + s.files.marker())
+	case s.options.Daemon:
+		return nil
+	case found.schema == 0:
+		return fmt.Errorf("there is no store at %s yet, the daemon makes it: %w", s.files.db, fs.ErrNotExist)
+	case found.schema < schema:
+		return fmt.Errorf("%s has schema %d, this version needs %d: the daemon brings it up to date when it starts",
+			s.files.db, found.schema, schema)
+	default:
+		return nil
+	}
+}
+
+func (s *Store) openDaemon(ctx context.Context, found finding, steps []migration) error {
+	if err := s.files.create(); err != nil {
+		return err
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	conn := s.writer.conn
+	if found.schema == 0 {
+		// Only before the first table can a database learn to give room back to the disk.
+		if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+			return err
+		}
+	}
+	if err := migrate(ctx, conn, found.schema, steps); err != nil {
+		return err
+	}
+	if found.schema < len(steps) {
+		// The schema must stand in the database itself, so that one without its log is never taken for an empty one.
+		if err := s.writer.truncateLog(ctx); err != nil {
+			return err
+		}
+	}
+	return s.settleIdentity(ctx, found)
+}
+
+// settleIdentity gives a new store its id, and writes the marker where there is none or it knows an older schema.
+func (s *Store) settleIdentity(ctx context.Context, found finding) error {
+	instance := found.instance
+	if instance == "" {
+		instance = uuid.NewString()
+		err := s.write(ctx, "naming the store", func(t *tx) error {
+			_, err := t.exec(`INSERT INTO meta (name, value) VALUES ('instance', ?)`, instance)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.writer.truncateLog(ctx); err != nil {
+			return err
+		}
+	}
+	return s.startMarker(ctx, found.marker, instance)
+}
+
+func (s *Store) connect(ctx context.Context) error {
+	db, err := s.files.openWriter(ctx)
+	if err != nil {
+		return err
+	}
+	if s.writer, err = newWriter(ctx, db); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if s.options.MaxPages > 0 {
+		limit := fmt.Sprintf("PRAGMA max_page_count = %d", s.options.MaxPages)
+		if _, err := s.writer.conn.ExecContext(ctx, limit); err != nil {
+			return err
+		}
+	}
+	db, err = s.files.openReaders(ctx)
+	if err != nil {
+		return err
+	}
+	s.readers = &readers{db: db, stmts: map[string]*sql.Stmt{}}
+	return nil
+}
+
+// finding is what stands in a store's place before it is opened for writing.
+type finding struct {
+	marker   *marker
+	schema   int    // 0: no tables
+	instance string // "": none yet
+}
+
+// inspect looks at the store without changing it. With check it also has SQLite verify the file's structure.
+func (f files) inspect(ctx context.Context, check bool, schema int) (finding, error) {
+	var found finding
+	var err error
+	if found.marker, err = f.readMarker(); err != nil {
+		return found, err
+	}
+	size, exists, err := sizeOf(f.db)
+	if err != nil || !exists || size == 0 {
+		return found, err
+	}
+	db, err := f.openReaders(ctx)
+	if err != nil {
+		return found, err
+	}
+	defer db.Close()
+	var id, tables int
+	if err := db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
+		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).
+		Scan(&found.schema, &id, &tables); err != nil {
+		return found, err
+	}
+	if tables > 0 && id != applicationID {
+		return found, fmt.Errorf("%s is a database of another program", f.db)
+	}
+	if found.schema == 0 || found.schema > schema {
+		return found, nil
+	}
+	if check {
+		if err := f.quickCheck(ctx, db); err != nil {
+			return found, err
+		}
+	}
+	err = db.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'instance'`).Scan(&found.instance)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return found, err
+}
+
+func (f files) quickCheck(ctx context.Context, db *sql.DB) error {
+	var verdict string
+	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return f.damaged("fails SQLite's check (" + verdict + ")")
+	}
+	return nil
+}

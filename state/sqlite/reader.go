@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+)
+
+// errEnough ends a read early. It never leaves the package.
+var errEnough = errors.New("enough")
+
+// readers are connections that see the store as it was when their read began and can't write. They never wait for the
+// writer, nor it for them.
+type readers struct {
+	db    *sql.DB
+	mu    sync.Mutex
+	stmts map[string]*sql.Stmt
+}
+
+func (r *readers) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stmt, ok := r.stmts[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := r.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	r.stmts[query] = stmt
+	return stmt, nil
+}
+
+func (r *readers) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	errs := make([]error, 0, len(r.stmts)+1)
+	for _, stmt := range r.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, r.db.Close())...)
+}
+
+// reader is one consistent view of the store.
+type reader struct {
+	ctx  context.Context //nolint:containedctx // lives as long as the read
+	pool *readers
+	tx   *sql.Tx
+}
+
+// read runs do on one consistent view.
+func (s *Store) read(ctx context.Context, do func(q reader) error) error {
+	sqlTx, err := s.readers.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return s.files.classify(err)
+	}
+	err = do(reader{ctx: ctx, pool: s.readers, tx: sqlTx})
+	// A view that was only read has nothing to lose by rolling back.
+	_ = sqlTx.Rollback()
+	return s.files.classify(err)
+}
+
+func (q reader) stmt(query string) (*sql.Stmt, error) {
+	stmt, err := q.pool.stmt(q.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return q.tx.StmtContext(q.ctx, stmt), nil
+}
+
+// get reads at most one row into dest and says whether there was one.
+func (q reader) get(query string, args []any, dest ...any) (bool, error) {
+	stmt, err := q.stmt(query)
+	if err != nil {
+		return false, err
+	}
+	err = stmt.QueryRowContext(q.ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls scan for every row, until it returns errEnough.
+func (q reader) each(scan func(rows *sql.Rows) error, query string, args ...any) error {
+	stmt, err := q.stmt(query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(q.ctx, args...)
+	if err != nil {
+		return err
+	}
+	if err := eachRow(rows, scan); !errors.Is(err, errEnough) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) get(ctx context.Context, query string, args []any, dest ...any) (found bool, err error) {
+	err = s.read(ctx, func(q reader) error {
+		found, err = q.get(query, args, dest...)
+		return err
+	})
+	return found, err
+}
+
+func (s *Store) each(ctx context.Context, scan func(rows *sql.Rows) error, query string, args ...any) error {
+	return s.read(ctx, func(q reader) error { return q.each(scan, query, args...) })
+}

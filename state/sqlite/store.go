@@ -1,0 +1,98 @@
+// Package sqlite keeps the listener's state in one SQLite file, written through its log with an fsync for every
+// commit. One connection writes; reads go beside it on connections of their own.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Options say how a store is opened.
+type Options struct {
+	// Daemon takes the store's lock, creates it where there is none, checks it and brings its schema up to date. Without
+	// it an existing store is opened beside the daemon, for a command.
+	Daemon bool
+	// Now is the listener's clock; nil: time.Now.
+	Now func() time.Time
+	// MaxPages limits the database to so many pages of 4 KiB; 0: no limit. Tests fill a store with it.
+	MaxPages int
+}
+
+// Store is an open store. Its methods may be called from several goroutines at once.
+type Store struct {
+	files   files
+	options Options
+	lock    *lock // nil without Options.Daemon
+	writer  *writer
+	readers *readers
+	marker  markerKeeper
+	log     logKeeper
+}
+
+func (s *Store) now() time.Time {
+	if s.options.Now != nil {
+		return s.options.Now()
+	}
+	return time.Now()
+}
+
+// Close writes the log back into the database and releases everything. No other call may be under way.
+func (s *Store) Close() error {
+	// A disk that failed must not be written any more.
+	healthy := s.writer != nil && !s.writer.broken.Load()
+	var errs []error
+	if healthy && s.lock != nil {
+		s.saveMarker(context.Background(), true)
+	}
+	if s.readers != nil { // the log can be cut once nobody reads it
+		errs = append(errs, s.readers.close())
+		s.readers = nil
+	}
+	if healthy {
+		errs = append(errs, s.writer.truncateLog(context.Background()))
+	}
+	return errors.Join(append(errs, s.abandon())...)
+}
+
+// abandon releases what is held without tidying up.
+func (s *Store) abandon() error {
+	var errs []error
+	if s.readers != nil {
+		errs = append(errs, s.readers.close())
+		s.readers = nil
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+		s.writer = nil
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.release())
+		s.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// The connections of the writer, and of the readers, which can't write even by mistake.
+func (f files) openWriter(ctx context.Context) (*sql.DB, error) {
+	return f.open(ctx, 1, f.dsn("rw", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"wal_autocheckpoint(1000)", "journal_size_limit(33554432)", "cache_size(-16384)", "temp_store(MEMORY)"))
+}
+
+func (f files) openReaders(ctx context.Context) (*sql.DB, error) {
+	return f.open(ctx, 4, f.dsn("ro", "query_only(1)", "cache_size(-4096)", "temp_store(MEMORY)"))
+}
+
+func (f files) open(ctx context.Context, connections int, dsn string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}

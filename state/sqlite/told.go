@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/prefect-openlineage/listener/adapter"
+)
+
+const putTold = `INSERT INTO told (lane, kind, run_id, job, parent_run, parent_job, root_run, root_job, ancestor, facets,
+	flow_run, flow, deployment, phase, started, end_type, ended, inferred, missed, said, touched)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+	CASE WHEN ?14 > 0 THEN ?20 END, ?20)
+ON CONFLICT (lane) DO UPDATE SET kind = excluded.kind, run_id = excluded.run_id, job = excluded.job,
+	parent_run = excluded.parent_run, parent_job = excluded.parent_job, root_run = excluded.root_run,
+	root_job = excluded.root_job, ancestor = excluded.ancestor, facets = excluded.facets,
+	flow_run = excluded.flow_run, flow = excluded.flow, deployment = excluded.deployment,
+	phase = excluded.phase, started = excluded.started, end_type = excluded.end_type, ended = excluded.ended,
+	inferred = excluded.inferred, missed = excluded.missed, said = coalesce(said, excluded.said),
+	touched = CASE WHEN phase IS excluded.phase AND end_type IS excluded.end_type AND ended IS excluded.ended
+		THEN touched ELSE excluded.touched END`
+
+// putTold writes one entry of the ledger and what it says of the job's last run.
+func (t *tx) putTold(told adapter.Told) error {
+	lane, err := t.lane(told.ID)
+	if err != nil {
+		return err
+	}
+	job, err := t.job(told.Run)
+	if err != nil {
+		return err
+	}
+	parent, err := t.reference(told.Parent)
+	if err != nil {
+		return err
+	}
+	root, err := t.reference(told.Root)
+	if err != nil {
+		return err
+	}
+	facets, err := t.facetsOf(told.JobFacets)
+	if err != nil {
+		return err
+	}
+	var runID any
+	if told.Run.RunID != told.ID {
+		runID = told.Run.RunID[:]
+	}
+	var endType any
+	end := stamp(told.End)
+	if told.EndType != "" {
+		endType, end = string(told.EndType), sql.NullInt64{Int64: nanos(told.End), Valid: true}
+	}
+	if _, err := t.exec(putTold, lane, int(told.Kind), runID, job, parent.run, parent.job, root.run, root.job,
+		blob(told.Ancestor), facets, blob(told.FlowRunID), blob(told.FlowID), blob(told.DeploymentID), int(told.Phase),
+		stamp(told.Start), endType, end, told.Inferred, stamp(told.Missed), t.now); err != nil {
+		return err
+	}
+	return t.lastRun(job, told)
+}
+
+type reference struct{ run, job any }
+
+// reference is a run that an entry names beside its own. Its job has a row even where its name is empty, so that the
+// pair comes back as it was.
+func (t *tx) reference(ref *adapter.RunRef) (reference, error) {
+	if ref == nil {
+		return reference{}, nil
+	}
+	job, err := t.namedJob(*ref)
+	return reference{run: ref.RunID[:], job: job}, err
+}
+
+// lastRun keeps each job's latest run and its latest event, by the events' own times.
+func (t *tx) lastRun(job any, told adapter.Told) error {
+	if job == nil || told.Phase == adapter.Unsaid {
+		return nil
+	}
+	kind, when := adapter.Start, told.Start
+	if told.Phase == adapter.Ended {
+		kind, when = told.EndType, told.End
+	}
+	_, err := t.exec(`UPDATE jobs SET kind = ?2, last_run = ?3, last_type = ?4, last_time = ?5
+		WHERE job = ?1 AND (last_time IS NULL OR last_time <= ?5 OR last_run = ?3)`,
+		job, int(told.Kind), told.ID[:], string(kind), nanos(when))
+	return err
+}
+
+const toldColumns = `l.run, t.kind, t.run_id, j.namespace, j.name, t.parent_run, p.namespace, p.name,
+	t.root_run, r.namespace, r.name, t.ancestor, f.body, t.flow_run, t.flow, t.deployment, t.phase, t.started,
+	t.end_type, t.ended, t.inferred, t.missed`
+
+const toldJoins = ` LEFT JOIN jobs j ON j.job = t.job LEFT JOIN jobs p ON p.job = t.parent_job
+	LEFT JOIN jobs r ON r.job = t.root_job LEFT JOIN facets f ON f.facets = t.facets`
+
+// toldBatch is how many ids one query asks for.
+const toldBatch = 200
+
+var toldByRuns = `SELECT ` + toldColumns + ` FROM lanes l JOIN told t ON t.lane = l.lane` + toldJoins +
+	` WHERE l.run IN (?` + strings.Repeat(", ?", toldBatch-1) + `)`
+
+// Told returns the ledger's entries of these runs, by Prefect's id. A run without an entry is not in the map.
+func (s *Store) Told(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]adapter.Told, error) {
+	entries := make(map[uuid.UUID]adapter.Told, len(ids))
+	args := make([]any, toldBatch)
+	for some := range slices.Chunk(ids, toldBatch) {
+		for i := range args {
+			args[i] = some[min(i, len(some)-1)][:] // the last one fills the places that are left
+		}
+		err := s.each(ctx, func(rows *sql.Rows) error {
+			told, err := scanTold(rows)
+			entries[told.ID] = told
+			return err
+		}, toldByRuns, args...)
+		if err != nil {
+			return nil, fmt.Errorf("reading %d ledger entries: %w", len(ids), err)
+		}
+	}
+	return entries, nil
+}
+
+// toldRow takes the columns of one entry.
+type toldRow struct {
+	run, runID, parentRun, rootRun, ancestor, facets, flowRun, flow, deployment []byte
+	namespace, name, parentNamespace, parentName, rootNamespace, rootName       sql.NullString
+	endType                                                                     sql.NullString
+	kind, phase                                                                 int
+	inferred                                                                    bool
+	start, end, missed                                                          sql.NullInt64
+}
+
+func (r *toldRow) targets() []any {
+	return []any{
+		&r.run, &r.kind, &r.runID, &r.namespace, &r.name, &r.parentRun, &r.parentNamespace, &r.parentName,
+		&r.rootRun, &r.rootNamespace, &r.rootName, &r.ancestor, &r.facets, &r.flowRun, &r.flow, &r.deployment, &r.phase,
+		&r.start, &r.endType, &r.end, &r.inferred, &r.missed,
+	}
+}
+
+func (r *toldRow) told() adapter.Told {
+	told := adapter.Told{
+		ID: asID(r.run), Kind: adapter.Kind(r.kind), //nolint:gosec // a CHECK bounds it
+		Run:      adapter.RunRef{RunID: asID(r.runID), Namespace: r.namespace.String, Name: r.name.String},
+		Ancestor: asID(r.ancestor), JobFacets: r.facets,
+		FlowRunID: asID(r.flowRun), FlowID: asID(r.flow), DeploymentID: asID(r.deployment),
+		Phase: adapter.Phase(r.phase), Start: optionalMoment(r.start), //nolint:gosec // a CHECK bounds it
+		EndType: adapter.EventType(r.endType.String), End: optionalMoment(r.end),
+		Inferred: r.inferred, Missed: optionalMoment(r.missed),
+	}
+	if r.runID == nil {
+		told.Run.RunID = told.ID
+	}
+	if r.parentRun != nil {
+		told.Parent = &adapter.RunRef{RunID: asID(r.parentRun), Namespace: r.parentNamespace.String, Name: r.parentName.String}
+	}
+	if r.rootRun != nil {
+		told.Root = &adapter.RunRef{RunID: asID(r.rootRun), Namespace: r.rootNamespace.String, Name: r.rootName.String}
+	}
+	return told
+}
+
+func scanTold(rows *sql.Rows) (adapter.Told, error) {
+	var r toldRow
+	if err := rows.Scan(r.targets()...); err != nil {
+		return adapter.Told{}, err
+	}
+	return r.told(), nil
+}
