@@ -1,0 +1,134 @@
+package prefect
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// slice is a stretch of time of which the ended runs are being read.
+type slice struct {
+	span         span
+	length       time.Duration
+	ahead        *feeds
+	flows, tasks *feed
+	pages        int // taken so far
+}
+
+func (s *slice) stop() { s.ahead.stop() }
+
+// slice returns the stretch that begins at a time: all the rest, where the server can't be read in stretches or where
+// the rest is short. The last one has no end, because workers' clocks, and so their runs' ends, may lie ahead.
+func (r *round) slice(from time.Time) span {
+	if !r.known.sliced() {
+		return span{from: from}
+	}
+	return r.p.catchUp.next(from, r.now, true)
+}
+
+// startSlice begins to read a stretch: flow runs and task runs side by side.
+func (r *round) startSlice(ctx context.Context, in span) *slice {
+	s := &slice{span: in, length: in.to.Sub(in.from)}
+	if in.to.IsZero() {
+		s.length = r.now.Sub(in.from)
+	}
+	var reading context.Context
+	s.ahead, reading = newFeeds(ctx)
+	s.flows = s.ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
+		return readEnded(ctx, r.p.api, flowRunKind(r.p.api), r.known.flowEnd, in, emit)
+	})
+	s.tasks = s.ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
+		return readEnded(ctx, r.p.api, taskRunKind(r.p.api), r.known.taskEnd, in, emit)
+	})
+	return s
+}
+
+func readEnded[T run](ctx context.Context, api RunLister, of kind[T], filters bool, in span, emit func(Changes) error) error {
+	give := func(page Page[T]) error { return emit(changesOf(of, page)) }
+	var err error
+	if filters {
+		err = newEnds(api, of, Filter{}, RunFilter{}).read(ctx, in, give)
+	} else {
+		err = walkTop(ctx, api, of, Filter{}, RunFilter{}, in, give)
+	}
+	if err != nil {
+		return fmt.Errorf("finding ended runs: %w", err)
+	}
+	return nil
+}
+
+// takeSlice takes all of a stretch: flow runs first, so that they come before their task runs.
+func (r *round) takeSlice(ctx context.Context, s *slice) error {
+	defer s.stop()
+	take := func(c Changes) error {
+		s.pages++
+		return r.take(ctx, c)
+	}
+	if err := s.flows.each(take); err != nil {
+		return err
+	}
+	return s.tasks.each(take)
+}
+
+// readEnded reads what ended since the last poll, from the slice on that has been started. After a long time it goes
+// slice by slice, the oldest first, and the position moves on with each.
+func (r *round) readEnded(ctx context.Context, s *slice) error {
+	for {
+		err := r.takeSlice(ctx, s)
+		switch {
+		case err != nil && r.known.sliced() && r.p.catchUp.cut(err, s.length):
+			s = r.startSlice(ctx, r.slice(s.span.from))
+			continue
+		case err != nil:
+			return err
+		}
+		r.p.catchUp.went(s.pages)
+		if s.span.to.IsZero() {
+			r.cur.Ended = later(r.cur.Ended, r.now)
+			return nil
+		}
+		r.cur.Ended = later(r.cur.Ended, s.span.to)
+		so := r.cur
+		if err := r.out.flush(ctx, &so); err != nil {
+			return err
+		}
+		s = r.startSlice(ctx, r.slice(s.span.to))
+	}
+}
+
+// lookBack reads the parts of the longer looks back that this poll has time for.
+func (r *round) lookBack(ctx context.Context) error {
+	for _, look := range []struct {
+		sweep **sweep
+		swept *time.Time
+	}{{&r.short, &r.cur.Swept10m}, {&r.day, &r.cur.SweptDay}} {
+		if *look.sweep == nil {
+			continue
+		}
+		if err := r.lookOn(ctx, *look.sweep); err != nil {
+			return err
+		}
+		if (*look.sweep).done() {
+			*look.swept, *look.sweep = (*look.sweep).began, nil
+		}
+	}
+	return nil
+}
+
+// lookOn reads on in one look back until it is done or has had its pages.
+func (r *round) lookOn(ctx context.Context, look *sweep) error {
+	for pages := 0; !look.done() && pages < r.p.cfg.SweepPages; {
+		s := r.startSlice(ctx, r.p.sweeping.next(look.left.from, look.left.to, false))
+		err := r.takeSlice(ctx, s)
+		switch {
+		case err != nil && r.p.sweeping.cut(err, s.length):
+			continue
+		case err != nil:
+			return err
+		}
+		r.p.sweeping.went(s.pages)
+		pages += s.pages
+		look.left.from = s.span.to
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package prefect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// maxSteps bounds how often one read goes back a page because rows moved under it.
+const maxSteps = 12
+
+// errMoving: rows leave the list faster than it can be read.
+var errMoving = errors.New("rows keep moving while they are read")
+
+// errUnfiltered: the server gives runs that the query left out, so reading on would never end.
+var errUnfiltered = errors.New("the server overlooks the filter by end time")
+
+// tick is the precision in which servers keep times.
+const tick = time.Microsecond
+
+// pages reads single pages of a list.
+type pages[T any] struct {
+	resource string
+	list     func(context.Context, Filter) (Page[T], error)
+	most     int // rows in a page
+}
+
+func newPages[T any](resource string, list func(context.Context, Filter) (Page[T], error), most int) *pages[T] {
+	if most <= 0 || most > MaxPage {
+		most = MaxPage
+	}
+	return &pages[T]{resource: resource, list: list, most: most}
+}
+
+// read returns a page and whether another may follow it.
+func (p *pages[T]) read(ctx context.Context, f Filter) (Page[T], bool, error) {
+	f.Limit = p.most
+	page, err := p.list(ctx, f)
+	if err != nil {
+		return page, false, fmt.Errorf("reading %s: %w", p.resource, err)
+	}
+	return page, page.Full(f.Limit), nil
+}
+
+// place is how far a read has come in an order.
+type place[T any] struct {
+	by    order[T]
+	begun bool
+	last  T
+	level map[uuid.UUID]struct{} // the rows that stand level with last
+}
+
+// fresh says whether a row lies behind the place.
+func (p *place[T]) fresh(row T) bool {
+	if !p.begun {
+		return true
+	}
+	if c := p.by.compare(row, p.last); c != 0 {
+		return c > 0
+	}
+	_, seen := p.level[p.by.id(row)]
+	return !seen
+}
+
+// pass moves the place on and returns the rows that lay behind it.
+func (p *place[T]) pass(rows []T) []T {
+	fresh := make([]T, 0, len(rows))
+	for _, row := range rows {
+		if !p.fresh(row) {
+			continue
+		}
+		if !p.begun || p.by.compare(row, p.last) != 0 {
+			p.level = make(map[uuid.UUID]struct{}, 1)
+		}
+		p.begun, p.last = true, row
+		p.level[p.by.id(row)] = struct{}{}
+		fresh = append(fresh, row)
+	}
+	return fresh
+}
+
+// walkOffsets reads a list page by page and gives each row once. Rows move between two pages: one that leaves the
+// part already read draws all later ones up. So each page begins with a row of the page before; when its first row is
+// new instead, some may have slipped through, and the read goes back until it meets a row it knows. The walk ends
+// with a short page, or when emit wants no more.
+func walkOffsets[T any](ctx context.Context, src *pages[T], f Filter, by order[T], emit func(Page[T]) (bool, error)) error {
+	f.Sort, f.Offset = by.sort, 0
+	at := place[T]{by: by}
+	overlap, steps, shared := 1, 0, false
+	for {
+		page, full, err := src.read(ctx, f)
+		if err != nil {
+			return err
+		}
+		got := len(page.Rows) + len(page.Bad)
+		slipped := len(page.Rows) > 0 && at.fresh(page.Rows[0]) || got == 0
+		if f.Offset > 0 && at.begun && shared && slipped {
+			if steps++; steps > maxSteps {
+				return fmt.Errorf("reading %s: %w", src.resource, errMoving)
+			}
+			overlap = min(4*overlap, max(src.most/2, 1))
+			f.Offset = max(f.Offset-overlap, 0)
+			continue
+		}
+		page.Rows = at.pass(page.Rows)
+		if more, err := emit(page); err != nil || !more || !full {
+			return err
+		}
+		again := min(overlap+len(page.Bad), got-1)
+		f.Offset += got - again
+		shared, overlap = again > 0, max(overlap/2, 1)
+	}
+}
+
+// keep returns the rows for which want holds, in a slice of their own.
+func keep[T any](rows []T, want func(T) bool) []T {
+	kept := make([]T, 0, len(rows))
+	for _, row := range rows {
+		if want(row) {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
