@@ -28,8 +28,8 @@ const (
 	OutputDatasetEntity Entity = "OutputDataset"
 )
 
-// Facets are the facets of one entity, by key. The zero value holds none and is ready for use. A copy shares its
-// facets with the original until one of them is changed by Add or AddRaw; Merge and Clone make a new set.
+// Facets are the facets of one entity, by key. The zero value holds none and is ready for use. A copy is a set of its
+// own: adding to one leaves the other as it was.
 type Facets struct {
 	byKey map[string]entry
 }
@@ -59,30 +59,28 @@ func ParseFacets(raw []byte) (Facets, error) {
 	if !ok {
 		return Facets{}, errors.New("reading facets: not a JSON object")
 	}
-	return facetsOf(object)
-}
-
-func facetsOf(object map[string]any) (Facets, error) {
-	var f Facets
+	byKey := make(map[string]entry, len(object))
 	for key, v := range object {
 		facet, ok := v.(map[string]any)
 		if !ok {
 			return Facets{}, fmt.Errorf("reading facet %q: not a JSON object", key)
 		}
-		f.set(key, entry{raw: facet})
+		byKey[key] = entry{raw: facet}
 	}
-	return f, nil
+	return Facets{byKey: byKey}, nil
 }
 
 // Add puts typed facets in, each in place of one that has the same key.
 func (f *Facets) Add(facets ...Facet) {
+	f.own(len(facets))
 	for _, facet := range facets {
-		f.set(facet.Key(), entry{typed: facet})
+		f.byKey[facet.Key()] = entry{typed: facet}
 	}
 }
 
 // AddRaw puts in a facet given as a JSON object, in place of one that has the same key. A missing _producer becomes
 // the event's; a missing _schemaURL becomes that of the spec's facet with this key, else the entity's base facet.
+// Symlinks are checked like datasets, since a bad one breaks Marquez for everyone.
 func (f *Facets) AddRaw(entity Entity, key string, raw []byte) error {
 	if key == "" {
 		return errors.New("adding raw facet: no key")
@@ -95,15 +93,20 @@ func (f *Facets) AddRaw(entity Entity, key string, raw []byte) error {
 	if !ok {
 		return fmt.Errorf("adding raw facet %q: not a JSON object", key)
 	}
-	f.set(key, entry{raw: object, schema: defaultSchema(entity, key)})
+	if key == "symlinks" {
+		if err := checkSymlinks(object); err != nil {
+			return fmt.Errorf("adding raw facet %q: %w", key, err)
+		}
+	}
+	f.own(1)
+	f.byKey[key] = entry{raw: object, schema: defaultSchema(entity, key)}
 	return nil
 }
 
-func (f *Facets) set(key string, e entry) {
-	// The map is never changed in place, so copies of the set stay what they were.
-	byKey := make(map[string]entry, len(f.byKey)+1)
+// own makes the map this set's alone, with room for more: copies of the set stay what they were.
+func (f *Facets) own(more int) {
+	byKey := make(map[string]entry, len(f.byKey)+more)
 	maps.Copy(byKey, f.byKey)
-	byKey[key] = e
 	f.byKey = byKey
 }
 
@@ -170,4 +173,23 @@ func fill(object map[string]any, name, value string) {
 	if s, ok := object[name].(string); (!ok || s == "") && value != "" {
 		object[name] = value
 	}
+}
+
+// checkSymlinks cleans the names in a raw symlinks facet.
+func checkSymlinks(facet map[string]any) error {
+	identifiers, _ := facet["identifiers"].([]any)
+	for i, v := range identifiers {
+		identifier, ok := v.(map[string]any)
+		if !ok {
+			return fmt.Errorf("symlink %d is not a JSON object", i)
+		}
+		namespace, _ := identifier["namespace"].(string)
+		name, _ := identifier["name"].(string)
+		namespace, name, err := CheckDataset(namespace, name)
+		if err != nil {
+			return fmt.Errorf("symlink %d: %w", i, err)
+		}
+		identifier["namespace"], identifier["name"] = namespace, name
+	}
+	return nil
 }
