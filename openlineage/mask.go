@@ -3,6 +3,7 @@ package openlineage
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -71,7 +72,10 @@ func userInfo(scheme, rest string) int {
 		if isContainerScheme(scheme) && !strings.Contains(authority[:in], ":") {
 			return 0
 		}
-		return in + 1
+		if in+1 < len(authority) {
+			return in + 1
+		}
+		return at + 1 // no host follows: the password goes on
 	}
 	if isUserPassword(authority) {
 		return at + 1
@@ -185,7 +189,8 @@ func isSecretParam(param string) bool {
 // MaskSecrets replaces each of the given secrets wherever it stands in a text. Secrets shorter than four bytes are not
 // looked for: they would star out half of any text.
 func MaskSecrets(text string, secrets []string) string {
-	for _, secret := range secrets {
+	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range longestFirst {
 		if len(secret) >= 4 {
 			text = strings.ReplaceAll(text, secret, Masked)
 		}
