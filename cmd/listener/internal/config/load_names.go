@@ -1,0 +1,86 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What stands where nothing is set.
+const (
+	DefaultNamespace = "default"
+	producerPrefix   = "https://github.com/prefect-openlineage/listener/tree/v"
+	// maxNamespace is in characters, as Marquez's column is.
+	maxNamespace = 1024
+)
+
+// names reads the switches that decide what events say.
+func (l *loader) names(v Variables) {
+	n := &l.cfg.Names
+	n.Namespace = read(l, l.env("OPENLINEAGE_NAMESPACE", v.OpenLineageNamespace), DefaultNamespace, plain, namespace)
+	n.Producer = read(l, l.env("LISTENER_PRODUCER", v.Producer), producerPrefix+l.in.Version, plain, producer)
+	n.Parameters = read(l, l.env("LISTENER_PARAMETERS", v.Parameters), false, yesNo, boolean)
+	n.TaskName = l.choose(l.taskName(v), "qualified", "base", "full")
+	n.FlowName = l.choose(l.env("FLOW_NAME_TYPE", v.FlowNameType), "flow", "flow-run", "path")
+	n.RunID = l.choose(l.env("RUN_ID_TYPE", v.RunIDType), "prefect", "openlineage-prefect")
+	n.DatasetNaming = l.choose(l.env("DATASET_NAMING", v.DatasetNaming), "spec", "verbatim")
+	l.choose(l.env("DATASETS_ON_FAILURE", v.DatasetsOnFailure), "observed")
+	l.choose(l.env("FLOW_DATASETS", v.FlowDatasets), "none")
+	// These decide what leaves the house or under which name: to go on without them would say what can't be unsaid.
+	for _, later := range []raw{l.env("LISTENER_POLICY", v.Policy), l.env("DATASET_MAP", v.DatasetMap)} {
+		if later.text != "" {
+			l.problem(later.name, "", errors.New("is not in this version: unset it"))
+		}
+	}
+}
+
+// choose reads one of a few words, of which the first holds without any.
+func (l *loader) choose(from raw, words ...string) string {
+	return read(l, from, words[0], plain, func(text string) (string, error) { return choice(text, words...) })
+}
+
+// taskName is TASK_NAME_TYPE, else its old name.
+func (l *loader) taskName(v Variables) raw {
+	now, old := l.env("TASK_NAME_TYPE", v.TaskNameType), l.env("JOB_NAME_TYPE", v.JobNameType)
+	switch {
+	case old.text == "":
+		return now
+	case now.text == "":
+		l.warn(old.name, "is the old name of %s, under which it will still be read", now.name)
+		return raw{name: old.name, text: old.text, origin: old.origin}
+	default:
+		if !strings.EqualFold(old.text, now.text) {
+			l.warn(old.name, "does not count, since %s is set", now.name)
+		}
+		return now
+	}
+}
+
+func namespace(text string) (string, error) {
+	switch {
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return "", errors.New("takes a name without control characters")
+	case utf8.RuneCountInString(text) > maxNamespace:
+		return "", errors.New("takes a name of at most 1024 characters")
+	}
+	return text, nil
+}
+
+func producer(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || (u.Host == "" && u.Opaque == "") || u.User != nil {
+		return "", errors.New("takes a URI, such as https://example.com/lineage")
+	}
+	return text, nil
+}
+
+func plain(text string) string { return text }
+
+func yesNo(on bool) string {
+	if on {
+		return "true"
+	}
+	return "false"
+}

@@ -1,0 +1,36 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+// userinfo reaches to the last @, since a password may hold any other sign when it was not written as a URL wants it.
+var (
+	userinfo = regexp.MustCompile(`://[^\s"']*@`)
+	query    = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
+)
+
+// maskURL hides the user, the password and the query of every URL in a text.
+func maskURL(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	return query.ReplaceAllString(userinfo.ReplaceAllString(text, "://"+Redacted+"@"), "$1?"+Redacted)
+}
+
+// secretWords mark the keys of a transport whose values are secrets, compared without case, dots and dashes. Keys
+// such as token_endpoint, tokenFields and credentials_path only say where or how a secret is got.
+var secretWords = regexp.MustCompile(`(password|passwd|passphrase|secret|apikey|accesskey|privatekey|token|credentials?|authorization|keypem|jaasconfig|oauthbearerconfig)$`)
+
+var separators = strings.NewReplacer("_", "", "-", "", ".", "")
+
+// secretKey says whether the value of a key in openlineage.yml or a dynamic variable is a secret.
+func secretKey(key string) bool {
+	return secretWords.MatchString(separators.Replace(strings.ToLower(key)))
+}
+
+// secretMap says whether all values of a map are taken as secrets: headers carry tokens under any name.
+func secretMap(key string) bool {
+	return separators.Replace(strings.ToLower(key)) == "customheaders"
+}

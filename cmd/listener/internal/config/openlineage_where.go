@@ -1,0 +1,178 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/prefect-openlineage/listener/transport"
+)
+
+// Explain puts an error of the transport factory in the user's own terms: each *transport.ConfigError in it becomes a
+// Problem that names the variable, or the file's line, where the value stands or is missing. Without any it is
+// returned as it is.
+func (o OpenLineage) Explain(err error) error {
+	var problems Problems
+	for _, wrong := range configErrors(err) {
+		takes := wrong.Problem
+		if wrong.Hint != "" {
+			takes += "; " + wrong.Hint
+		}
+		problems = append(problems, o.problem(wrong.Path, takes))
+	}
+	if len(problems) == 0 {
+		return err
+	}
+	return problems
+}
+
+// ExplainWarning does the same for a warning that begins with a path and a colon.
+func (o OpenLineage) ExplainWarning(text string) Warning {
+	path, rest, ok := strings.Cut(text, ": ")
+	if !ok || strings.Contains(path, " ") || !strings.HasPrefix(path, "transport") {
+		return Warning{Where: "transport", Text: text}
+	}
+	_, origin, _ := o.find(path)
+	return Warning{Where: origin.Where(), Text: rest}
+}
+
+// configErrors are all of that kind in a tree of joined errors.
+func configErrors(err error) []*transport.ConfigError {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked by hand
+		var all []*transport.ConfigError
+		for _, one := range joined.Unwrap() {
+			all = append(all, configErrors(one)...)
+		}
+		return all
+	}
+	if wrong, ok := errors.AsType[*transport.ConfigError](err); ok {
+		return []*transport.ConfigError{wrong}
+	}
+	return nil
+}
+
+func (o OpenLineage) problem(path, takes string) Problem {
+	leaf, origin, hidden := o.find(path)
+	problem := Problem{Where: origin.Where(), Takes: takes}
+	if leaf != nil && leaf.kind == scalar && !hidden {
+		problem.Value = maskURL(scalarText(leaf))
+	}
+	return problem
+}
+
+// find goes down a path as far as the settings go. hidden: the value may not be shown.
+func (o OpenLineage) find(path string) (leaf *node, origin Origin, hidden bool) {
+	at := o.transport
+	// What is missing in a default is missing in the variables.
+	origin = Origin{Source: Environment, Name: "OPENLINEAGE__TRANSPORT", prefix: true}
+	if at == nil {
+		return nil, origin, true
+	}
+	if at.origin.Source != Default {
+		origin = at.origin
+	}
+	for rest := inTransport(path); rest != ""; {
+		key, after, below := step(at, rest)
+		hidden = hidden || secretKey(key) || secretMap(key)
+		if below == nil {
+			return nil, origin.child(strings.NewReplacer("[", ".", "]", "").Replace(rest)), true
+		}
+		at, rest, origin = below, after, below.origin
+	}
+	return at, origin, hidden
+}
+
+// inTransport is a path less its first part, which names the transport itself. A transform has one of that name inside.
+func inTransport(path string) string {
+	rest, ok := strings.CutPrefix(path, "transport")
+	if ok && (rest == "" || rest[0] == '.') {
+		return strings.TrimPrefix(rest, ".")
+	}
+	return path
+}
+
+// step takes one part off a path. Keys may hold dots (Kafka's do), so the longest key that fits counts; keys that
+// differ in case and underscores alone are the same, since some have several spellings.
+func step(at *node, path string) (key, rest string, below *node) {
+	if at.kind == list {
+		return stepList(at, path)
+	}
+	for _, name := range at.keys {
+		after, ok := cutKey(path, name)
+		if ok && len(name) >= len(key) {
+			key, rest, below = name, after, at.fields[name]
+		}
+	}
+	return key, rest, below
+}
+
+func stepList(at *node, path string) (key, rest string, below *node) {
+	part, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), ".")
+	part = strings.TrimSuffix(part, "]")
+	if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(at.items) {
+		return part, rest, at.items[i]
+	}
+	for _, item := range at.items {
+		if item.text("name") == part {
+			return part, rest, item
+		}
+	}
+	return part, rest, nil
+}
+
+// cutKey takes a key off a path's beginning.
+func cutKey(path, name string) (rest string, ok bool) {
+	for end := 0; end <= len(path); end++ {
+		if end < len(path) && path[end] != '.' && path[end] != '[' {
+			continue
+		}
+		if sameKey(path[:end], name) {
+			return strings.TrimPrefix(path[end:], "."), true
+		}
+	}
+	return "", false
+}
+
+func sameKey(a, b string) bool {
+	if a == b {
+		return true
+	}
+	fold := func(key string) string { return strings.ToLower(strings.ReplaceAll(key, "_", "")) }
+	return fold(a) == fold(b)
+}
+
+// noteTransport lists the transport's values for show.
+func (l *loader) noteTransport(transport *node) {
+	transport.walk("transport", func(path string, leaf *node) {
+		value := maskURL(scalarText(leaf))
+		if hiddenPath(path) {
+			value = Redacted
+		}
+		l.note(path, value, leaf.origin)
+	})
+}
+
+// hiddenPath says whether any part of a path is a secret's.
+func hiddenPath(path string) bool {
+	for part := range strings.SplitSeq(path, ".") {
+		if secretMap(part) {
+			return true
+		}
+	}
+	return secretKey(path)
+}
+
+// scalarText is a scalar as a person would write it; a map or a list is only said to be one.
+func scalarText(n *node) string {
+	switch {
+	case n.kind == mapping:
+		return "{}"
+	case n.kind == list:
+		return "[]"
+	case n.value == nil:
+		return "null"
+	default:
+		return fmt.Sprint(n.value)
+	}
+}
