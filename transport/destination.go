@@ -12,4 +12,12 @@ type Destination struct {
 	After string
 	// Parallel is how many events (of different runs) may be under way at once, at least 1.
 	Parallel int
+
+	// Target is where the events go, for people: an address or a path, without secrets.
+	Target string
+	// Settings are the effective settings, defaults included, for people: secrets are replaced by Masked.
+	Settings map[string]any
 }
+
+// Masked stands for a secret wherever settings, texts or answers are shown.
+const Masked = "***"
