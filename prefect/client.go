@@ -33,9 +33,12 @@ type Client struct {
 	log       *zap.Logger
 }
 
-// NewClient returns a client for the API that cfg names. It sends nothing yet. metrics may be nil. The error names the
-// setting that is wrong and shows no secret.
+// NewClient returns a client for the API that cfg names. It sends nothing yet. The error names the
+// setting that is wrong and shows no secret. log and metrics may be nil.
 func NewClient(cfg Config, log *zap.Logger, metrics Observer) (*Client, error) {
+	if log == nil {
+		log = zap.NewNop()
+	}
 	cfg = cfg.withDefaults()
 	base, inURL, err := cfg.endpoint()
 	if err != nil {

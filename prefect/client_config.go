@@ -1,9 +1,11 @@
 package prefect
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -50,6 +52,8 @@ type Config struct {
 	UserAgent string
 	// Proxy chooses the proxy for a request. Nil: the environment's (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
 	Proxy func(*http.Request) (*url.URL, error)
+	// DialContext opens the connections. Nil: over the network.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Format prints the config without its secrets, whatever the verb.
@@ -87,6 +91,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Proxy == nil {
 		c.Proxy = http.ProxyFromEnvironment
+	}
+	if c.DialContext == nil {
+		c.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
 	}
 	return c
 }

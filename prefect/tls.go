@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -36,10 +35,9 @@ func (c Config) tls() (*tls.Config, error) {
 
 // newTransport returns the connections to the server. They speak HTTP/1.1, as Prefect's own client does.
 func newTransport(cfg Config, settings *tls.Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
-		DialContext:            dialer.DialContext,
+		DialContext:            cfg.DialContext,
 		TLSClientConfig:        settings,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConns:           cfg.MaxInFlight,
