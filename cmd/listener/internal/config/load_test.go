@@ -16,7 +16,7 @@ func TestLoadTakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, value, shown string }{
 		{"PREFECT_API_URL", "http://prefect:4200/api/", "http://prefect:4200/api"},
-		{"PREFECT_API_URL", "https://u:p@prefect/api", "https://<redacted>@prefect/api"},
+		{"PREFECT_API_URL", "https://u:p@prefect/api", "https://***@prefect/api"},
 		{"PREFECT_API_TLS_INSECURE_SKIP_VERIFY", "True", "true"},
 		{"PREFECT_API_TLS_INSECURE_SKIP_VERIFY", "0", "false"},
 		{"PREFECT_API_REQUEST_TIMEOUT", "60.0", "60"},
@@ -84,9 +84,9 @@ func TestLoadRefuses(t *testing.T) {
 	)
 	for _, test := range []struct{ name, value, want string }{
 		{"PREFECT_API_URL", "prefect:4200", `"prefect:4200": ` + address},
-		{"PREFECT_API_URL", "ftp://u:p@h/api", `"ftp://<redacted>@h/api": ` + address},
-		{"PREFECT_API_URL", "http://u:p%zz@h/api", `"http://<redacted>@h/api": ` + address},
-		{"PREFECT_API_URL", "http://h/api?token=x", `"http://h/api?<redacted>": takes an address without ? and #`},
+		{"PREFECT_API_URL", "ftp://u:p@h/api", `"ftp://***@h/api": ` + address},
+		{"PREFECT_API_URL", "http://u:p%zz@h/api", `"http://***@h/api": ` + address},
+		{"PREFECT_API_URL", "http://h/api?token=x", `"http://h/api?***": takes an address without ? and #`},
 		{"PREFECT_API_TLS_INSECURE_SKIP_VERIFY", "maybe", "maybe: takes true or false"},
 		{"PREFECT_API_SSL_CERT_FILE", "/none.pem", "/none.pem: takes a PEM file of certificates: file does not exist"},
 		{"PREFECT_API_REQUEST_TIMEOUT", "30s", "30s: " + secs},
@@ -100,12 +100,12 @@ func TestLoadRefuses(t *testing.T) {
 		{"PREFECT_CLIENT_CUSTOM_HEADERS", `{"a": "c\r\nd"}`, ": takes values of headers without line breaks"},
 		{"OPENLINEAGE_NAMESPACE", "a\tb", `"a\tb": takes a name without control characters`},
 		{"OPENLINEAGE_NAMESPACE", strings.Repeat("x", 1025), strings.Repeat("x", 200) + "…: takes a name of at most 1024 characters"},
-		{"LISTENER_STATE", "postgres://u:p@h/db", `"postgres://<redacted>@h/db": ` + sqlite + ": PostgreSQL is not in this version"},
+		{"LISTENER_STATE", "postgres://u:p@h/db", `"postgres://***@h/db": ` + sqlite + ": PostgreSQL is not in this version"},
 		{"LISTENER_STATE", "/var/lib/x.db", "/var/lib/x.db: " + sqlite + ", so here sqlite:///var/lib/x.db"},
 		{"LISTENER_STATE", "sqlite://x.db", `"sqlite://x.db": ` + sqlite + ", with three slashes"},
 		{"LISTENER_STATE", "sqlite:x.db", `"sqlite:x.db": ` + sqlite + ", with three slashes"},
 		{"LISTENER_STATE", "sqlite:///var/", `"sqlite:///var/": ` + sqlite + ", with three slashes"},
-		{"LISTENER_STATE", "sqlite:///x.db?mode=ro", `"sqlite:///x.db?<redacted>": ` + sqlite + " without ? and #"},
+		{"LISTENER_STATE", "sqlite:///x.db?mode=ro", `"sqlite:///x.db?***": ` + sqlite + " without ? and #"},
 		{"LISTENER_POLL_INTERVAL", "30", "30: " + unit},
 		{"LISTENER_POLL_INTERVAL", "0", "0: takes a duration with its unit, such as 0s or 0m"},
 		{"LISTENER_POLL_INTERVAL", "0s", "0s: " + above},

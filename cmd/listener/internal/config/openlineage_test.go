@@ -29,7 +29,7 @@ func TestExplain(t *testing.T) {
 		s          system
 		want       string
 	}{
-		{"variable", "url", system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__URL=ftp://u:p@h"}}, `OPENLINEAGE__TRANSPORT__URL="ftp://<redacted>@h"`},
+		{"variable", "url", system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__URL=ftp://u:p@h"}}, `OPENLINEAGE__TRANSPORT__URL="ftp://***@h"`},
 		{"missing beside variables", "url", system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=http"}}, "OPENLINEAGE__TRANSPORT__URL"},
 		{"missing below variables", "auth.apiKey", system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__AUTH__TYPE=jwt"}}, "OPENLINEAGE__TRANSPORT__AUTH__APIKEY"},
 		{"another spelling", "auth.tokenEndpoint", system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__AUTH__TOKEN_ENDPOINT=x"}}, "OPENLINEAGE__TRANSPORT__AUTH__TOKEN_ENDPOINT=x"},

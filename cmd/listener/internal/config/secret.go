@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/prefect-openlineage/listener/transport"
 )
 
 // Redacted stands for a secret wherever one would be printed.
-const Redacted = "<redacted>"
+const Redacted = transport.Masked
 
 // Secret is a text that never prints. Only Reveal gives it out.
 type Secret struct {
