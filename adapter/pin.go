@@ -56,14 +56,15 @@ func (p *pinning) belongs() {
 		return
 	}
 	p.told.FlowRunID = deref(s.TaskRun.FlowRunID)
-	switch {
-	case p.parent != nil:
+	if p.parent != nil {
 		p.told.FlowID, p.told.DeploymentID = p.parent.FlowID, p.parent.DeploymentID
-	case s.Deployment != nil:
-		p.told.FlowID, p.told.DeploymentID = s.Deployment.FlowID, s.Deployment.ID
+		return
 	}
 	if s.Flow != nil {
 		p.told.FlowID = s.Flow.ID
+	}
+	if s.Deployment != nil {
+		p.told.DeploymentID = s.Deployment.ID
 	}
 }
 
