@@ -2,25 +2,21 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/prefect-openlineage/listener/openlineage"
 )
 
-// What stands where nothing is set.
-const (
-	DefaultNamespace = "default"
-	producerPrefix   = "https://github.com/prefect-openlineage/listener/tree/v"
-	// maxNamespace is in characters, as Marquez's column is.
-	maxNamespace = 1024
-)
+// DefaultNamespace stands where no namespace is set.
+const DefaultNamespace = "default"
 
 // names reads the switches that decide what events say.
 func (l *loader) names(v Variables) {
 	n := &l.cfg.Names
 	n.Namespace = read(l, l.env("OPENLINEAGE_NAMESPACE", v.OpenLineageNamespace), DefaultNamespace, plain, namespace)
-	n.Producer = read(l, l.env("LISTENER_PRODUCER", v.Producer), producerPrefix+l.in.Version, plain, producer)
+	n.Producer = read(l, l.env("LISTENER_PRODUCER", v.Producer), openlineage.Producer(l.in.Version), plain, producer)
 	n.Parameters = read(l, l.env("LISTENER_PARAMETERS", v.Parameters), false, yesNo, boolean)
 	n.TaskName = l.choose(l.taskName(v), "qualified", "base", "full")
 	n.FlowName = l.choose(l.env("FLOW_NAME_TYPE", v.FlowNameType), "flow", "flow-run", "path")
@@ -59,11 +55,8 @@ func (l *loader) taskName(v Variables) raw {
 }
 
 func namespace(text string) (string, error) {
-	switch {
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return "", errors.New("takes a name without control characters")
-	case utf8.RuneCountInString(text) > maxNamespace:
-		return "", errors.New("takes a name of at most 1024 characters")
+	if err := openlineage.CheckNamespace(text); err != nil {
+		return "", fmt.Errorf("takes a name: %w", err)
 	}
 	return text, nil
 }

@@ -135,18 +135,3 @@ func certificate(t *testing.T) string {
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
-
-func TestClientConfig(t *testing.T) {
-	t.Parallel()
-	cfg, _ := mustLoad(t, system{env: []string{
-		"PREFECT_API_URL=http://h:4200/api/", "PREFECT_API_KEY=pnu_1", "PREFECT_API_AUTH_STRING=a:b",
-		`PREFECT_CLIENT_CUSTOM_HEADERS={"X-A": "b"}`, "PREFECT_API_REQUEST_TIMEOUT=3", "LISTENER_MAX_REQUESTS_PER_SECOND=4",
-	}})
-	got, err := cfg.Prefect.ClientConfig("1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	equal(t, []any{
-		"http://h:4200/api", "pnu_1", "a:b", map[string]string{"X-A": "b"}, 3 * time.Second, 4.0, "prefect-openlineage-listener/1.2.3",
-	}, []any{got.URL, got.APIKey, got.AuthString, got.Headers, got.RequestTimeout, got.MaxRequestsPerSecond, got.UserAgent})
-}
