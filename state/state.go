@@ -149,3 +149,9 @@ type Owner struct {
 	API   string    // its URL, without credentials
 	Since time.Time // when the store was first filled from it
 }
+
+// Purged says what a purge removed.
+type Purged struct {
+	Runs int  // ledger entries
+	More bool // there is more to remove at once
+}

@@ -37,6 +37,12 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.recovering != nil {
+		var err error
+		if *s.recovering, err = s.files.putAside(s.now()); err != nil {
+			return err
+		}
+	}
 	steps, err := migrations(embedded)
 	if err != nil {
 		return err
@@ -59,9 +65,11 @@ func (s *Store) allowed(found finding, schema int) error {
 	switch {
 	case found.schema > schema:
 		return fmt.Errorf("%w: %s has schema %d, this version knows %d", state.ErrNewer, s.files.db, found.schema, schema)
-	case found.marker != nil && found.schema == 0:
+	case s.recovering != nil:
+		return nil
+	case found.marker != nil && (found.schema == 0 || found.instance == ""):
 		return s.files.damaged("is empty or missing, though the store was filled before (" + s.files.marker() + " says so)")
-	case found.marker != nil && found.instance != "" && found.marker.Instance != found.instance:
+	case found.marker != nil && found.marker.Instance != found.instance:
 		return s.files.damaged("is another store than the one that was here before; if that is meant, remove " + s.files.marker())
 	case s.options.Daemon:
 		return nil
@@ -101,15 +109,15 @@ func (s *Store) openDaemon(ctx context.Context, found finding, steps []migration
 	return s.settleIdentity(ctx, found)
 }
 
-// settleIdentity gives a new store its id, and writes the marker where there is none or it knows an older schema.
+// settleIdentity gives a new store its name, and writes the marker where there is none or it knows an older schema.
 func (s *Store) settleIdentity(ctx context.Context, found finding) error {
 	instance := found.instance
 	if instance == "" {
 		instance = uuid.NewString()
-		err := s.write(ctx, "naming the store", func(t *tx) error {
-			_, err := t.exec(`INSERT INTO meta (name, value) VALUES ('instance', ?)`, instance)
-			return err
-		})
+		if found.marker != nil {
+			instance = found.marker.Instance
+		}
+		err := s.write(ctx, "naming the store", func(t *tx) error { return t.identify(instance, found.marker) })
 		if err != nil {
 			return err
 		}

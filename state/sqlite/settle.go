@@ -220,13 +220,19 @@ func (g *settling) setState(row deliveryRow, to int) error {
 
 // remove deletes a row; its event follows at the end if this was its last.
 func (g *settling) remove(row deliveryRow) error {
-	if row.attempts > 0 {
-		if _, err := g.exec(`DELETE FROM tries WHERE seq = ? AND dest = ?`, row.seq, row.dest); err != nil {
-			return err
-		}
+	if err := g.forgetTries(row); err != nil {
+		return err
 	}
 	g.settledSeqs[row.seq] = true
 	_, err := g.exec(`DELETE FROM deliveries WHERE seq = ? AND dest = ?`, row.seq, row.dest)
+	return err
+}
+
+func (g *settling) forgetTries(row deliveryRow) error {
+	if row.attempts == 0 {
+		return nil
+	}
+	_, err := g.exec(`DELETE FROM tries WHERE seq = ? AND dest = ?`, row.seq, row.dest)
 	return err
 }
 

@@ -29,6 +29,8 @@ type Store struct {
 	readers *readers
 	marker  markerKeeper
 	log     logKeeper
+	// recovering is set while a damaged store is being replaced.
+	recovering *Recovered
 }
 
 func (s *Store) now() time.Time {

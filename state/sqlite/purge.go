@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"time"
+
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// purgeRows bounds what one transaction of a purge touches, so that it never holds up the daemon's own writes for
+// long.
+const purgeRows = 500
+
+// Purge forgets what is no longer needed, in a few short transactions: ledger entries whose run ended (or of which
+// nothing was ever said) before that moment by the listener's clock, the keys of their events, names that nothing
+// refers to, and room in the file. Open runs, the outbox and dead letters stay. It returns how many ledger entries went
+// and whether there is more to do at once.
+func (s *Store) Purge(ctx context.Context, before time.Time) (state.Purged, error) {
+	var done state.Purged
+	err := s.write(ctx, "purging the ledger", func(t *tx) (err error) {
+		done.Runs, err = t.purgeTold(nanos(before))
+		return err
+	})
+	if err != nil {
+		return done, err
+	}
+	done.More = done.Runs == purgeRows
+	err = s.write(ctx, "purging keys", func(t *tx) error {
+		more, err := t.sweepLanes(nanos(before))
+		done.More = done.More || more
+		return err
+	})
+	if err != nil || done.More {
+		return done, err
+	}
+	if err := s.write(ctx, "purging names", func(t *tx) error { return t.purgeNames(nanos(before)) }); err != nil {
+		return done, err
+	}
+	done.More, err = s.giveBack(ctx)
+	return done, err
+}
+
+func (t *tx) purgeTold(before int64) (int, error) {
+	lanes, err := t.numbers(`DELETE FROM told WHERE lane IN (
+		SELECT lane FROM told WHERE phase <> 1 AND touched < ? ORDER BY touched LIMIT ?) RETURNING lane`, before, purgeRows)
+	if err != nil {
+		return 0, err
+	}
+	return len(lanes), t.dropLanes(lanes, before)
+}
+
+// sweepLanes looks through the next lanes for such as no ledger entry stands for any more. It goes round and round, a
+// piece at each call, and returns whether it is on its way.
+func (t *tx) sweepLanes(before int64) (more bool, err error) {
+	var text string
+	if _, err := t.get(`SELECT value FROM meta WHERE name = 'swept'`, nil, &text); err != nil {
+		return false, err
+	}
+	from, _ := strconv.ParseInt(text, 10, 64)
+	lanes, err := t.numbers(`SELECT lane FROM lanes WHERE lane > ? ORDER BY lane LIMIT ?`, from, purgeRows)
+	if err != nil {
+		return false, err
+	}
+	var next int64
+	if more = len(lanes) == purgeRows; more {
+		next = lanes[len(lanes)-1]
+	}
+	if err := t.dropLanes(lanes, before); err != nil {
+		return false, err
+	}
+	return more, t.putMeta("swept", strconv.FormatInt(next, 10))
+}
+
+// dropLanes removes, of those of these lanes that have no ledger entry, the keys said before that moment, and the lane
+// itself once nothing is left of it. An event in the outbox keeps all of its lane's keys.
+func (t *tx) dropLanes(lanes []int64, before int64) error {
+	for _, lane := range lanes {
+		if _, err := t.exec(`DELETE FROM keys WHERE lane = ?1 AND said < ?2
+			AND NOT EXISTS (SELECT 1 FROM told WHERE lane = ?1)
+			AND NOT EXISTS (SELECT 1 FROM events WHERE lane = ?1)`, lane, before); err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM lanes WHERE lane = ?1
+			AND NOT EXISTS (SELECT 1 FROM told WHERE lane = ?1)
+			AND NOT EXISTS (SELECT 1 FROM keys WHERE lane = ?1)
+			AND NOT EXISTS (SELECT 1 FROM events WHERE lane = ?1)
+			AND NOT EXISTS (SELECT 1 FROM events WHERE ancestor = ?1)`, lane); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgeNames runs once no purgeable ledger entry is left. Whatever entry still stands was written after that moment, and
+// so were the names it uses marked as seen, but for those of open runs, which are asked for by name.
+func (t *tx) purgeNames(before int64) error {
+	for _, query := range []string{
+		`DELETE FROM edges WHERE seen < ?`,
+		`DELETE FROM datasets WHERE seen < ? AND NOT EXISTS (SELECT 1 FROM edges WHERE edges.dataset = datasets.dataset)`,
+		`DELETE FROM jobs WHERE seen < ? AND NOT EXISTS (SELECT 1 FROM edges WHERE edges.job = jobs.job)
+			AND job NOT IN (SELECT job FROM told WHERE phase = 1 AND job IS NOT NULL
+				UNION SELECT parent_job FROM told WHERE phase = 1 AND parent_job IS NOT NULL
+				UNION SELECT root_job FROM told WHERE phase = 1 AND root_job IS NOT NULL)`,
+		`DELETE FROM facets WHERE seen < ?
+			AND facets NOT IN (SELECT facets FROM told WHERE phase = 1 AND facets IS NOT NULL)`,
+	} {
+		if _, err := t.exec(query, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) numbers(query string, args ...any) ([]int64, error) {
+	var all []int64
+	err := t.each(func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		all = append(all, n)
+		return err
+	}, query, args...)
+	return all, err
+}
+
+// Free pages are used again before the file grows, so it levels out by itself. After an outage that filled it, room is
+// given back to the disk, a little at a time and not below what the next such day needs.
+const (
+	freePagesKept = 4096 // of 4 KiB
+	freePagesStep = 1024
+)
+
+func (s *Store) giveBack(ctx context.Context) (more bool, err error) {
+	var free, pages int64
+	err = s.read(ctx, func(q reader) error {
+		if _, err := q.get(`PRAGMA freelist_count`, nil, &free); err != nil {
+			return err
+		}
+		_, err := q.get(`PRAGMA page_count`, nil, &pages)
+		return err
+	})
+	if err != nil || free < freePagesKept+freePagesStep || free < pages/4 {
+		return false, wrap("measuring the free pages", err)
+	}
+	err = s.write(ctx, "giving room back", func(t *tx) error {
+		_, err := t.exec(`PRAGMA incremental_vacuum(1024)`)
+		return err
+	})
+	return err == nil, err
+}

@@ -1,0 +1,5 @@
+package statetest
+
+import "testing"
+
+func testModel(t *testing.T, rig Rig) {}
