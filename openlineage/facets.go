@@ -78,31 +78,6 @@ func (f *Facets) Add(facets ...Facet) {
 	}
 }
 
-// AddRaw puts in a facet given as a JSON object, in place of one that has the same key. A missing _producer becomes
-// the event's; a missing _schemaURL becomes that of the spec's facet with this key, else the entity's base facet.
-// Symlinks are checked like datasets, since a bad one breaks Marquez for everyone.
-func (f *Facets) AddRaw(entity Entity, key string, raw []byte) error {
-	if key == "" {
-		return errors.New("adding raw facet: no key")
-	}
-	v, err := decode(raw)
-	if err != nil {
-		return fmt.Errorf("adding raw facet %q: %w", key, err)
-	}
-	object, ok := v.(map[string]any)
-	if !ok {
-		return fmt.Errorf("adding raw facet %q: not a JSON object", key)
-	}
-	if key == "symlinks" {
-		if err := checkSymlinks(object); err != nil {
-			return fmt.Errorf("adding raw facet %q: %w", key, err)
-		}
-	}
-	f.own(1)
-	f.byKey[key] = entry{raw: object, schema: defaultSchema(entity, key)}
-	return nil
-}
-
 // own makes the map this set's alone, with room for more: copies of the set stay what they were.
 func (f *Facets) own(more int) {
 	byKey := make(map[string]entry, len(f.byKey)+more)
@@ -173,23 +148,4 @@ func fill(object map[string]any, name, value string) {
 	if s, ok := object[name].(string); (!ok || s == "") && value != "" {
 		object[name] = value
 	}
-}
-
-// checkSymlinks cleans the names in a raw symlinks facet.
-func checkSymlinks(facet map[string]any) error {
-	identifiers, _ := facet["identifiers"].([]any)
-	for i, v := range identifiers {
-		identifier, ok := v.(map[string]any)
-		if !ok {
-			return fmt.Errorf("symlink %d is not a JSON object", i)
-		}
-		namespace, _ := identifier["namespace"].(string)
-		name, _ := identifier["name"].(string)
-		namespace, name, err := CheckDataset(namespace, name)
-		if err != nil {
-			return fmt.Errorf("symlink %d: %w", i, err)
-		}
-		identifier["namespace"], identifier["name"] = namespace, name
-	}
-	return nil
 }

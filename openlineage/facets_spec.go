@@ -59,7 +59,7 @@ func specFacets(entity Entity) map[string]string {
 			"catalog":              specFacet("1-1-0", "CatalogDatasetFacet"),
 			"datasetType":          specFacet("1-0-1", "DatasetTypeDatasetFacet"),
 			"hierarchy":            specFacet("1-0-0", "HierarchyDatasetFacet"),
-			"dataQualityMetrics":   specFacet("1-0-1", "DataQualityMetricsDatasetFacet"),
+			"dataQualityMetrics":   specFacet("1-0-0", "DataQualityMetricsDatasetFacet"),
 			"tags":                 specFacet("1-0-0", "TagsDatasetFacet"),
 			"lineage":              specDef("1-0-0", "LineageFacet", "LineageDatasetFacet"),
 		}
