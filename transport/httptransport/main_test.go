@@ -1,7 +1,11 @@
 package httptransport_test
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"os"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -89,3 +93,21 @@ func TestContract(t *testing.T) {
 // fast keeps the quick try's wait out of tests.
 var fast = map[string]any{"backoff_factor": 0.01}
 
+var errStopping = errors.New("the listener stops")
+
+func withCause(tb testing.TB) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(tb.Context())
+	tb.Cleanup(func() { cancel(nil) })
+	return ctx, cancel
+}
+
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Error(err)
+	}
+}
+
+func ptr(text string) *string { return &text }
+
+func lengthOf(body []byte) string { return strconv.Itoa(len(body)) }
