@@ -18,7 +18,7 @@ func MaskURI(uri string) string {
 	if !ok {
 		return MaskText(maskOracle(uri))
 	}
-	rest = rest[userInfo(schemeName(prefix), rest):]
+	rest = stripUserInfo(schemeName(prefix), rest)
 	place, params := rest, ""
 	if i := strings.IndexAny(rest, "?#;"); i >= 0 {
 		place, params = rest[:i], rest[i:]
@@ -46,6 +46,17 @@ func schemeName(prefix string) string {
 	name = strings.TrimPrefix(name, "jdbc:")
 	name, _, _ = strings.Cut(name, "+")
 	return name
+}
+
+// stripUserInfo takes the user info off what follows "://". What a first look leaves may look like user info again.
+func stripUserInfo(scheme, rest string) string {
+	for {
+		n := userInfo(scheme, rest)
+		if n == 0 {
+			return rest
+		}
+		rest = rest[n:]
+	}
 }
 
 // userInfo returns the length of the user info at the beginning of what follows "://", the @ included; 0: none.
@@ -127,9 +138,8 @@ func isContainerScheme(scheme string) bool {
 
 // maskOracle takes user and password out of Oracle's thin and OCI forms: jdbc:oracle:thin:scott/tiger@host:1521:sid.
 func maskOracle(uri string) string {
-	lower := strings.ToLower(uri)
 	for _, driver := range []string{"oracle:thin:", "oracle:oci:", "oracle:oci8:"} {
-		i := strings.Index(lower, driver)
+		i := indexFold(uri, driver)
 		if i < 0 {
 			continue
 		}

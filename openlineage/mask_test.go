@@ -222,7 +222,8 @@ func TestMaskingHidesEveryPassword(t *testing.T) {
 
 func FuzzMasking(f *testing.F) {
 	for _, seed := range []string{"postgresql://u:p@h/db", "password='a", "a://b:c'd@e", "Authorization: Bearer x",
-		`{\"token\": \"x\"}`, "x=%3BPWD%3Dy%3B", "a?token=b;c#d&e", "://@://@", "pwd={a;b}", "token=\"\\"} {
+		`{\"token\": \"x\"}`, "x=%3BPWD%3Dy%3B", "a?token=b;c#d&e", "://@://@", "pwd={a;b}", "token=\"\\",
+		"PW%3D\xbd%3D\xbd%%3B", "\u0130\u0130oracle:thin:a@b", "l://u\v:p@l:+/u\v\xbap@"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkMasking(t, text) })

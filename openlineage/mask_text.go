@@ -127,7 +127,7 @@ func pairValue(name, separator, text string) (open, value, after string) {
 	}
 	if separator[0] == '%' {
 		end := len(until(text, "& \t\r\n\"'"))
-		if i := strings.Index(strings.ToLower(text[:end]), "%3b"); i >= 0 {
+		if i := indexFold(text[:end], "%3b"); i >= 0 {
 			end = i
 		}
 		return "", text[:end], text[end:]
@@ -145,6 +145,16 @@ func pairValue(name, separator, text string) (open, value, after string) {
 	end := skip + len(until(text[skip:], " \t\r\n\v\f&;\"'`<>"))
 	value = strings.TrimRight(text[:end], ",.)]}")
 	return "", value, text[len(value):]
+}
+
+// indexFold is strings.Index that takes no notice of ASCII case. Lowering the text first may change its length.
+func indexFold(s, sub string) int {
+	for i := 0; i+len(sub) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(sub)], sub) {
+			return i
+		}
+	}
+	return -1
 }
 
 // closingQuote returns where the quote that closes a value stands, or the end of the text.

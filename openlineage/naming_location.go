@@ -35,7 +35,7 @@ func parseLocation(uri string) (location, bool) {
 		rest = "//" + after // jdbc:mysql:loadbalance://
 	}
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
-		rest = after[userInfo(at.scheme, after):]
+		rest = stripUserInfo(at.scheme, after)
 		ends := "/?#"
 		if at.jdbc {
 			ends = "/?#;"
