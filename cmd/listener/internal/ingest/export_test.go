@@ -1,0 +1,4 @@
+package ingest
+
+// Chronological is tested by itself.
+var Chronological = chronological

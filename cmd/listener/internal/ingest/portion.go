@@ -1,0 +1,148 @@
+package ingest
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/prefect"
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// patience is how long a live portion waits for something that a run refers to (its flow run, an upstream task run)
+// to become readable. Rows reach the server out of order. It stays below the poller's shortest overlap, so that a run
+// which was left out is seen again.
+const patience = 20 * time.Second
+
+// portion is one Changes on its way into the store.
+type portion struct {
+	*Recorder
+	changes prefect.Changes
+	mode    Mode
+
+	// known are ledger entries and, from pinning on, those of runs first seen here.
+	known map[uuid.UUID]adapter.Told
+	// remembered are the runs of which something had been told before this portion.
+	remembered map[uuid.UUID]bool
+	// fresh are the entries that this portion made or changed.
+	fresh map[uuid.UUID]bool
+	// flows are snapshots of flow runs to tell about, ancestors that were read by id among them.
+	flows map[uuid.UUID]prefect.Snapshot
+	// tasks are snapshots of task runs to tell about, in the order of their rows.
+	tasks []prefect.Snapshot
+	// gone are flow runs that were asked for by id and are not there.
+	gone map[uuid.UUID]bool
+	// upstream holds, by the id that task inputs name, the entry of each upstream run.
+	upstream map[uuid.UUID]adapter.Told
+
+	events   []adapter.Event
+	edges    map[uuid.UUID][]adapter.Edge
+	warnings []adapter.Warning
+	bad      []prefect.BadRow
+	deferred int
+}
+
+func newPortion(r *Recorder, changes prefect.Changes, mode Mode) *portion {
+	return &portion{
+		Recorder: r, changes: changes, mode: mode,
+		known: map[uuid.UUID]adapter.Told{}, fresh: map[uuid.UUID]bool{},
+		remembered: map[uuid.UUID]bool{},
+		flows:      map[uuid.UUID]prefect.Snapshot{}, gone: map[uuid.UUID]bool{},
+		upstream: map[uuid.UUID]adapter.Told{}, edges: map[uuid.UUID][]adapter.Edge{},
+		bad: changes.Bad,
+	}
+}
+
+// tell makes the events: flow runs in the order of their ids, then task runs. Order between runs is settled later.
+func (p *portion) tell() {
+	for _, id := range sortedIDs(p.flows) {
+		p.tellOne(id, p.flows[id])
+	}
+	for _, s := range p.tasks {
+		p.tellOne(s.TaskRun.ID, s)
+	}
+}
+
+func (p *portion) tellOne(id uuid.UUID, s prefect.Snapshot) {
+	told, pinned := p.known[id]
+	if !pinned {
+		return
+	}
+	if p.mustWait(s) {
+		p.deferred++
+		return
+	}
+	before := told
+	if p.mode.Resend {
+		told = untold(told)
+	}
+	telling := p.adapter.Tell(s, told, p.upstream)
+	p.warnings = append(p.warnings, telling.Warnings...)
+	p.events = append(p.events, telling.Events...)
+	if len(telling.Edges) > 0 {
+		p.edges[id] = telling.Edges
+	}
+	if p.mode.Resend && before.Phase != adapter.Unsaid {
+		return
+	}
+	p.known[id] = telling.Told
+	p.fresh[id] = true
+}
+
+// mustWait says whether a live run is better told at the next poll, because an upstream of it cannot be read yet.
+func (p *portion) mustWait(s prefect.Snapshot) bool {
+	if !p.young(s.State()) {
+		return false
+	}
+	for _, id := range p.adapter.Upstreams(s) {
+		if _, ok := p.upstream[id]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// young says whether a state is so new that what belongs to it may not have reached the server's tables.
+func (p *portion) young(s *prefect.State) bool {
+	return p.mode.Live && s != nil && p.changes.Now.Sub(s.Timestamp) < patience
+}
+
+// untold is the entry with its pinned facts and nothing said.
+func untold(t adapter.Told) adapter.Told {
+	t.Phase, t.Start, t.EndType, t.End, t.Inferred = adapter.Unsaid, time.Time{}, "", time.Time{}, false
+	return t
+}
+
+func (p *portion) batch() (state.Batch, error) {
+	cursors, err := encodeCursor(p.changes.Cursor)
+	if err != nil {
+		return state.Batch{}, err
+	}
+	b := state.Batch{
+		Events: chronological(p.events), Edges: p.edges, Cursors: cursors,
+		Destinations: p.mode.Destinations, Resend: p.mode.Resend,
+	}
+	for _, id := range sortedIDs(p.fresh) {
+		b.Told = append(b.Told, p.known[id])
+	}
+	for _, row := range p.bad {
+		b.Quarantine = append(b.Quarantine, state.BadRow{
+			Resource: row.Resource, ID: row.ID, Reason: row.Reason, Raw: row.Raw, Seen: p.changes.Now,
+		})
+	}
+	return b, nil
+}
+
+func (p *portion) report(committed state.Committed, b state.Batch) {
+	p.metrics.recorded(p.changes, b, committed, p.deferred)
+	for _, w := range p.warnings {
+		p.metrics.warning(w.Rule)
+		p.log.Warn("odd data in Prefect", zap.String("rule", w.Rule), zap.Stringer("run", w.Run), zap.String("problem", w.Message))
+	}
+	for _, row := range p.bad {
+		p.log.Warn("a row could not be read and is kept in quarantine",
+			zap.String("resource", row.Resource), zap.String("id", row.ID), zap.String("reason", row.Reason))
+	}
+}

@@ -1,0 +1,110 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/prefect"
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// CursorName is the name under which the poll's reading position is stored.
+const CursorName = "poll"
+
+// Ledger is what the recorder needs of the store.
+type Ledger interface {
+	Told(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]adapter.Told, error)
+	Commit(ctx context.Context, batch state.Batch) (state.Committed, error)
+}
+
+// Reader reads from Prefect what a portion does not hold itself.
+type Reader interface {
+	Snapshots(ctx context.Context, flowRuns []prefect.FlowRun, taskRuns []prefect.TaskRun,
+		flowOf map[uuid.UUID]prefect.FlowRef) ([]prefect.Snapshot, []prefect.BadRow, error)
+	FlowRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.FlowRun, []prefect.BadRow, error)
+	TaskRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.TaskRun, []prefect.BadRow, error)
+	Server(ctx context.Context) (prefect.Server, error)
+}
+
+// Recorder turns portions of changes into transactions. It is safe for use by several goroutines, which take turns: a
+// portion reads the ledger and writes it, and two at once could each believe to be the first to tell of a run.
+type Recorder struct {
+	adapter *adapter.Adapter
+	reader  Reader
+	ledger  Ledger
+	log     *zap.Logger
+	metrics *Metrics
+	stored  func()
+
+	mu sync.Mutex
+}
+
+// NewRecorder makes a recorder. Stored is called after each transaction that put events into the outbox; nil: nobody
+// waits for them.
+func NewRecorder(a *adapter.Adapter, reader Reader, ledger Ledger, log *zap.Logger, metrics *Metrics, stored func()) *Recorder {
+	if stored == nil {
+		stored = func() {}
+	}
+	return &Recorder{adapter: a, reader: reader, ledger: ledger, log: log, metrics: metrics, stored: stored}
+}
+
+// Mode says how a portion is to be recorded.
+type Mode struct {
+	// Live portions may leave a run for the next poll when something it refers to cannot be read yet, and believe that
+	// a run which is gone twice has ended.
+	Live bool
+	// Destinations limits the deliveries; nil: all.
+	Destinations []string
+	// Resend tells again what was told before, and leaves the ledger's entry of such runs alone.
+	Resend bool
+	// Explain is told of each run why it is or is not told about. Nil: nobody asks.
+	Explain func(Reason)
+}
+
+// Record commits one portion and everything that its events need to stand on. After an error nothing of it is stored.
+func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mode) (state.Committed, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	p := newPortion(r, changes, mode)
+	if err := p.gather(ctx); err != nil {
+		return state.Committed{}, err
+	}
+	p.tell()
+	if mode.Live {
+		if err := p.tellGone(ctx); err != nil {
+			return state.Committed{}, err
+		}
+	}
+	p.explain()
+	batch, err := p.batch()
+	if err != nil {
+		return state.Committed{}, err
+	}
+	committed, err := r.ledger.Commit(ctx, batch)
+	if err != nil {
+		return state.Committed{}, fmt.Errorf("storing %d events: %w", len(batch.Events), err)
+	}
+	p.report(committed, batch)
+	if committed.Enqueued > 0 {
+		r.stored()
+	}
+	return committed, nil
+}
+
+func encodeCursor(c *prefect.Cursor) (map[string][]byte, error) {
+	if c == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the cursor: %w", err)
+	}
+	return map[string][]byte{CursorName: text}, nil
+}
