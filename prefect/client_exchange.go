@@ -20,7 +20,7 @@ var errAttemptTimeout = errors.New("the time for one request is over")
 // again: so a body that breaks off counts as a failed try, each try passes the gate, and the time for a request begins
 // when it is really sent.
 type exchange struct {
-	next     http.RoundTripper
+	next     *http.Transport
 	gate     *gate
 	timeout  time.Duration
 	maxBytes int64
@@ -60,6 +60,9 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.observe(req, resp, err, time.Since(begun))
 	return resp, err
 }
+
+// CloseIdleConnections is what http.Client looks for to close them.
+func (x *exchange) CloseIdleConnections() { x.next.CloseIdleConnections() }
 
 func (x *exchange) try(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(req.Context(), x.timeout, errAttemptTimeout)

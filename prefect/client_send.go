@@ -66,8 +66,10 @@ func (c *Client) call(ctx context.Context, r request, csrfToken string) (*answer
 	if fault := faultOf(nil, err); fault != nil {
 		return nil, fault
 	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, ctx.Err())
+	for _, callers := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, callers) {
+			return nil, fmt.Errorf("%s %s: %w", r.method, r.path, callers)
+		}
 	}
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, errors.New(c.creds.mask(err.Error())))
 }

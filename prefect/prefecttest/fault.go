@@ -137,6 +137,7 @@ func RetryAfter(code int, value string) Fault {
 // Answer answers with this.
 func Answer(code int, contentType, body string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header()["Content-Type"] = nil // else net/http would guess one
 		if contentType != "" {
 			w.Header().Set("Content-Type", contentType)
 		}
@@ -175,6 +176,7 @@ func BrokenOff() Fault {
 		w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
 		w.WriteHeader(whole.Code)
 		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -16,7 +16,9 @@ import (
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.working.Add(1)
+	if !s.begin() {
+		panic(http.ErrAbortHandler)
+	}
 	defer s.working.Done()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -39,6 +41,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, r)
+}
+
+// begin counts a request as under way, unless the server has been closed.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.working.Add(1)
+	return true
 }
 
 // answer is what a server without faults does.

@@ -68,6 +68,7 @@ type Server struct {
 	requests []Request
 	hook     func(Request)
 	working  sync.WaitGroup // requests under way
+	closed   bool           // no more requests
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -124,6 +125,9 @@ func (s *Server) serve(t testing.TB, listener net.Listener) {
 	t.Cleanup(func() {
 		_ = server.Close()
 		serving.Wait()
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
 		s.working.Wait()
 	})
 }
