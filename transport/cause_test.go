@@ -20,7 +20,9 @@ import (
 
 func TestClassifyError(t *testing.T) {
 	t.Parallel()
-	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)} }
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+	}
 	path := func(err error) error { return &fs.PathError{Op: "open", Path: "/x", Err: err} }
 	tests := []struct {
 		name    string

@@ -74,20 +74,20 @@ func buildHTTP(s *settings.Section, o Options, async bool) transport.Destination
 	if c.URL == nil {
 		return transport.Destination{}
 	}
-	caKey := "verify"
+	key, source := "verify", ""
 	if c.TLS.CA == "" && !c.TLS.SkipVerify {
 		for _, name := range []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} {
-			if c.TLS.CA == "" {
-				c.TLS.CA = o.Getenv(name)
+			if c.TLS.CA == "" && o.Getenv(name) != "" {
+				c.TLS.CA, source = o.Getenv(name), " ("+name+")"
 			}
 		}
 	}
 	if !s.Map("sslContext").Empty() {
-		caKey = "sslContext"
+		key = "sslContext"
 	}
 	t, err := httptransport.New(c, httptransport.Options{UserAgent: o.UserAgent, Now: o.Now})
 	if err != nil {
-		s.Refuse(caKey, err.Error(), "")
+		s.Refuse(key, err.Error()+source, "")
 		return transport.Destination{}
 	}
 	return transport.Destination{

@@ -77,7 +77,7 @@ func appendLine(path string, line []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() { err = first(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func appendLine(path string, line []byte) (err error) {
 	}
 	if n, err := f.Write(line); err != nil {
 		if after, statErr := f.Stat(); statErr == nil && info.Mode().IsRegular() && after.Size() == size+int64(n) {
-			return errors.Join(err, f.Truncate(size))
+			_ = f.Truncate(size) // else the next event ends the torn line
 		}
 		return err
 	}
@@ -121,7 +121,8 @@ func (t *Transport) writeOwn(event transport.Event) error {
 	folder, base := filepath.Split(t.config.Path)
 	temporary := filepath.Join(folder, "."+base+"."+strconv.Itoa(os.Getpid())+".tmp")
 	if err := writeSynced(temporary, content); err != nil {
-		return errors.Join(err, removeIfThere(temporary))
+		_ = os.Remove(temporary)
+		return err
 	}
 	at := t.now().Truncate(time.Microsecond)
 	for {
@@ -138,7 +139,7 @@ func (t *Transport) writeOwn(event transport.Event) error {
 			}
 			err = os.Rename(temporary, name)
 		}
-		if err = errors.Join(err, removeIfThere(temporary)); err != nil {
+		if err = first(err, removeIfThere(temporary)); err != nil {
 			return err
 		}
 		return syncFolder(name)
@@ -154,7 +155,17 @@ func writeSynced(path string, content []byte) error {
 	if err == nil {
 		err = syncFile(f)
 	}
-	return errors.Join(err, f.Close())
+	return first(err, f.Close())
+}
+
+// first returns the first error: a later one follows from it and would only add a line.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func removeIfThere(path string) error {
@@ -198,5 +209,5 @@ func syncFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncFile(folder), folder.Close())
+	return first(syncFile(folder), folder.Close())
 }
