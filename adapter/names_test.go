@@ -28,7 +28,7 @@ func TestTaskNames(t *testing.T) {
 		{"2.x, templated", "load 2024-01-01", "flows.etl.load_date", "3", "load_date"},
 		{"2.x, nested function", "tmpl", "flows.etl.outer.<locals>.inner", "0", "inner"},
 		{"2.x, late task keys", "tmpl", "inner-0a1b2c3d", "0", "inner"},
-		{"2.x, background", "load-612afa19", "load-4d7a2869", uuidKey, "load"},
+		{"2.x, background", "Load It-612afa19", "load-4d7a2869", uuidKey, "Load It"},
 		{"2.x, background, the whole key", "load-load-4d7a2869-0a1b2c3d", "load-4d7a2869", "load-4d7a2869-0a1b2c3d", "load"},
 		{"standalone", "load-feed", "load-4d7a2869", "load-4d7a2869-6db0aa", "load-feed"},
 		{"standalone, its name ends as its key begins", "pre-loa", "load-4d7a2869", "load-4d7a2869-6db0aa", "pre-loa"},

@@ -203,6 +203,9 @@ func TestOutsideParentYields(t *testing.T) {
 	if told, _ := a.Pin(s, &flow); told.Parent == nil || *told.Parent != flow.Run {
 		t.Errorf("a subflow's parent is %+v", told.Parent)
 	}
+	if told, _ := a.Pin(s, nil); told.Parent != nil { // its own parent is there, though nobody knows it
+		t.Errorf("a subflow of an unknown parent has the parent %+v", told.Parent)
+	}
 	s = flowSnapshot(flowRow())
 	s.Deployment = &prefect.Deployment{ID: deploymentID, JobVariables: variables}
 	if told, _ := a.Pin(s, nil); told.Parent != nil {
@@ -213,7 +216,9 @@ func TestOutsideParentYields(t *testing.T) {
 func TestRunIDs(t *testing.T) {
 	t.Parallel()
 	// The ids are those that openlineage-python makes of the run's start and namespace.name.
-	id := func(name string, start float64) uuid.UUID { return openlineage.StaticUUID(at(start), []byte("ns."+name)) }
+	id := func(name string, start float64) uuid.UUID {
+		return openlineage.StaticUUID(at(start), []byte("ns."+name))
+	}
 	set := func(tasks adapter.TaskNameType, flows adapter.FlowNameType) *adapter.Adapter {
 		return newAdapter(t, func(s *adapter.Settings) {
 			s.Namespace, s.RunIDType = "ns", adapter.RunIDOpenLineagePrefect

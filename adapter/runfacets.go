@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,9 @@ func (a *Adapter) startFacets(s prefect.Snapshot, r row, t Told, upstream map[uu
 	if tags := tagList(r.tags); len(tags) > 0 {
 		facets.Add(openlineage.TagsRunFacet{Tags: tags})
 	}
+	if parameters := a.parameters(s); len(parameters) > 0 {
+		facets.Add(openlineage.ExecutionParametersRunFacet{Parameters: parameters})
+	}
 	if d := s.Deployment; d != nil {
 		facet := openlineage.PrefectDeploymentRunFacet{ID: d.ID, Name: freeText(d.Name), Created: d.Created}
 		switch {
@@ -41,6 +45,19 @@ func (a *Adapter) startFacets(s prefect.Snapshot, r row, t Told, upstream map[uu
 		facets.Add(facet)
 	}
 	return facets
+}
+
+// parameters returns what a flow run was started with, by name, if it was asked for.
+func (a *Adapter) parameters(s prefect.Snapshot) []openlineage.ExecutionParameter {
+	if !a.settings.Parameters || s.FlowRun == nil {
+		return nil
+	}
+	var list []openlineage.ExecutionParameter
+	for _, name := range slices.Sorted(maps.Keys(s.FlowRun.Parameters)) {
+		value := openlineage.MaskParameter(name, s.FlowRun.Parameters[name])
+		list = append(list, openlineage.ExecutionParameter{Key: name, Value: cutBytes(value, maxText)})
+	}
+	return list
 }
 
 // endFacets adds to the start's run facets what is known at the end.

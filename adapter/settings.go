@@ -63,6 +63,8 @@ type Settings struct {
 	// Grace is how long a task may stay RUNNING after its flow has ended, and an open run be gone, before its end is
 	// inferred.
 	Grace time.Duration
+	// Parameters adds the parameters of flow runs, masked: they may hold anything, so only those who ask get them.
+	Parameters bool
 	// UIURL is where people see Prefect's pages; it counts before the address that the server names. Empty: that one.
 	UIURL string
 }
