@@ -5,8 +5,14 @@ import (
 	"strings"
 )
 
-// maskRounds bounds how often a text is masked until nothing changes any more: stars may join what stood apart.
-const maskRounds = 4
+const (
+	// maskRounds bounds how often a text is masked until nothing changes any more: stars may join what stood apart.
+	maskRounds = 4
+	// maxURI bounds how far a URI and its password are looked for, in bytes, so that no text takes long.
+	maxURI = 4096
+	// maxKey bounds a name before a value likewise.
+	maxKey = 64
+)
 
 // MaskText stars out what looks like a secret in free text such as an error message: user info in URIs, values behind
 // names that SecretKey knows (password=x, "token": "x", Pwd=x;), Authorization values, private keys, and tokens of
@@ -53,6 +59,7 @@ func maskURIs(text string) string {
 
 // textUserInfo is userInfo for a URI of which only the beginning is known, not where the text goes on.
 func textUserInfo(scheme, rest string) int {
+	rest = rest[:min(len(rest), maxURI)]
 	word := until(rest, " \t\r\n\v\f")
 	uri := until(word, "\"'`<>")
 	if n := userInfo(scheme, uri); n > 0 {
@@ -71,39 +78,67 @@ func textUserInfo(scheme, rest string) int {
 	return 0
 }
 
-var (
-	// pairKey is a name and what stands between it and its value. The escapes before a name are those of a whole
-	// connection string inside a parameter.
-	pairKey = regexp.MustCompile(
-		`(?:%[0-9A-Fa-f]{2})*(\\?["'])?([A-Za-z_][A-Za-z0-9_.\-]*)(\\?["'])?\]?(\s*(?:=>|:=|=|:|%3[dD])\s*)`)
-	// authScheme is the first word of an Authorization value, behind which the secret stands.
-	authScheme = regexp.MustCompile(`^(?i:bearer|basic|token|negotiate|digest|apikey|bot)[ \t]+`)
-)
-
 // maskPairs stars the values of name and value pairs whose name is secret.
 func maskPairs(text string) string {
 	var out strings.Builder
-	for {
-		m := pairKey.FindStringSubmatchIndex(text)
-		if m == nil {
-			out.WriteString(text)
+	done := 0 // up to where the text is in out
+	for from := 0; ; {
+		at, end := separatorFrom(text, from)
+		if at < 0 {
+			out.WriteString(text[done:])
 			return out.String()
 		}
-		name, separator, rest := text[m[4]:m[5]], text[m[8]:m[9]], text[m[1]:]
-		quoted := m[2] >= 0 && m[6] >= 0
-		out.WriteString(text[:m[1]])
-		text = rest
-		if !SecretKey(name) || strings.Contains(separator, ":") && !quoted && !namesSecretPlainly(name) {
+		from = end
+		name, quoted := nameBefore(text[done:at])
+		if !SecretKey(name) || text[at] == ':' && !quoted && !namesSecretPlainly(name) {
 			continue
 		}
-		open, value, after := pairValue(name, separator, rest)
+		end += len(text[end:]) - len(strings.TrimLeft(text[end:], " \t"))
+		open, value, after := pairValue(name, text[at:end], text[end:])
 		if value == "" {
 			continue
 		}
-		out.WriteString(open + Masked)
-		text = after
+		out.WriteString(text[done:end] + open + Masked)
+		done = len(text) - len(after)
+		from = done
 	}
 }
+
+// separatorFrom finds what stands between a name and its value: =, :, =>, := or an escaped =.
+func separatorFrom(text string, from int) (start, end int) {
+	for i := from; i < len(text); i++ {
+		switch {
+		case text[i] == '%' && i+2 < len(text) && text[i+1] == '3' && text[i+2]|0x20 == 'd':
+			return i, i + 3
+		case text[i] != '=' && text[i] != ':':
+		case i+1 < len(text) && (text[i:i+2] == "=>" || text[i:i+2] == ":="):
+			return i, i + 2
+		default:
+			return i, i + 1
+		}
+	}
+	return -1, -1
+}
+
+// nameBefore returns the name that a text ends with, and whether quotes stand around it.
+func nameBefore(text string) (name string, quoted bool) {
+	text = text[max(0, len(text)-maxKey-16):]
+	text = strings.TrimSuffix(strings.TrimRight(text, " \t"), "]")
+	bare := strings.TrimRight(text, `"'`)
+	closed := len(bare) < len(text)
+	bare = strings.TrimRight(bare, `\`)
+	start := len(bare)
+	for start > 0 && isNameByte(bare[start-1]) && len(bare)-start < maxKey {
+		start--
+	}
+	name = bare[start:]
+	if start > 0 && bare[start-1] == '%' && len(name) > 2 {
+		name = name[2:] // the digits of an escaped separator before the name
+	}
+	return name, closed && start > 0 && (bare[start-1] == '"' || bare[start-1] == '\'')
+}
+
+func isNameByte(c byte) bool { return isLetterOrDigit(rune(c)) || c == '_' || c == '-' || c == '.' }
 
 // namesSecretPlainly is true of names that mean a secret even in prose: "password: x" does, "unexpected token: }"
 // does not.
@@ -116,6 +151,9 @@ func namesSecretPlainly(name string) bool {
 	}
 	return false
 }
+
+// authScheme is the first word of an Authorization value, behind which the secret stands.
+var authScheme = regexp.MustCompile(`^(?i:bearer|basic|token|negotiate|digest|apikey|bot)[ \t]+`)
 
 // pairValue splits the text behind a name: an opening quote, the value, and what follows it.
 func pairValue(name, separator, text string) (open, value, after string) {
@@ -170,24 +208,36 @@ func closingQuote(text, quote string) int {
 	return len(text)
 }
 
-// shapes are secrets that are known by their look alone: JSON Web Tokens, keys of Prefect, GitHub, GitLab, Slack,
-// Databricks and model providers, private keys, Authorization values.
-var shapes = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?`),
-	regexp.MustCompile(`\bpn[ub]_[A-Za-z0-9]{16,}`),
-	regexp.MustCompile(`\b(?:gh[opusr]_|github_pat_)[A-Za-z0-9_]{20,}`),
-	regexp.MustCompile(`\bglpat-[A-Za-z0-9_\-]{16,}`),
-	regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9\-]{10,}`),
-	regexp.MustCompile(`\bdapi[0-9a-f]{32}(?:-[0-9])?`),
-	regexp.MustCompile(`\bsk-[A-Za-z0-9_\-]{20,}`),
+// shapes are secrets that are known by their look alone, each with a text that it always holds: JSON Web Tokens, keys
+// of Prefect, GitHub, GitLab, Slack, Databricks and model providers, private keys.
+var shapes = []struct {
+	holds string
+	look  *regexp.Regexp
+}{
+	{"PRIVATE KEY", regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)},
+	{"eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?`)},
+	{"pnu_", regexp.MustCompile(`\bpnu_[A-Za-z0-9]{16,}`)},
+	{"pnb_", regexp.MustCompile(`\bpnb_[A-Za-z0-9]{16,}`)},
+	{"gh", regexp.MustCompile(`\bgh[opusr]_[A-Za-z0-9_]{20,}`)},
+	{"github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`)},
+	{"glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_\-]{16,}`)},
+	{"xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9\-]{10,}`)},
+	{"dapi", regexp.MustCompile(`\bdapi[0-9a-f]{32}(?:-[0-9])?`)},
+	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_\-]{20,}`)},
 }
 
 var authorization = regexp.MustCompile(`\b((?i:bearer|basic))\s+[A-Za-z0-9\-._~+/]{16,}=*`)
 
 func maskShapes(text string) string {
 	for _, shape := range shapes {
-		text = shape.ReplaceAllLiteralString(text, Masked)
+		if strings.Contains(text, shape.holds) {
+			text = shape.look.ReplaceAllLiteralString(text, Masked)
+		}
 	}
-	return authorization.ReplaceAllString(text, "${1} "+Masked)
+	for _, word := range []string{"earer", "asic", "EARER", "ASIC"} {
+		if strings.Contains(text, word) {
+			return authorization.ReplaceAllString(text, "${1} "+Masked)
+		}
+	}
+	return text
 }
