@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prefect-openlineage/listener/state"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	r.input.Variables.OpenLineageURL = ""
+	r.input.Variables.LogLevel = "debug"
+	r.input.Variables.PrefectAPIKey = "hunter2"
+	r.input.Environ = []string{"OPENLINEAGE__TRANSPORT__TYPE=noop", "LISTENER_GRACES=1"}
+	r.api.flows, r.api.tasks, r.api.recent = 1, 250, 3
+	r.store.size = state.Size{Events: 1, DiskFree: 5 << 30}
+	r.want(t, exitOK, "check")
+	golden(t, "testdata/check.txt", r.stdout.String())
+	equal(t, today.Add(-time.Hour), r.api.askedSince)
+	equal(t, []any{true, 1}, []any{r.api.closed, r.store.closed})
+
+	r.want(t, exitOK, "check", "-o", "json")
+	golden(t, "testdata/check.json", r.stdout.String())
+}
+
+func TestCheckProblems(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	r.input.Variables.Grace = "10"
+	r.input.Variables.OpenLineageURL = "nowhere"
+	r.want(t, exitUsage, "check")
+	_, rest, _ := strings.Cut(r.stdout.String(), "\nProblems\n")
+	if !strings.Contains(rest, "  LISTENER_GRACE=10: takes") || !strings.Contains(rest, "  OPENLINEAGE_URL=nowhere: ") ||
+		!strings.Contains(rest, "\nNothing was tried") {
+		t.Errorf("check says\n%s", r.stdout.String())
+	}
+	equal(t, false, r.api.closed)
+	r.want(t, exitUsage, "check", "-o", "json")
+	var report checkReport
+	if err := json.Unmarshal([]byte(r.stdout.String()), &report); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, []any{false, 2, true}, []any{report.OK, len(report.Problems), report.Prefect == nil})
+}
+
+// What does not answer as it should is told, and the exit code says so; the rest is tried all the same.
+func TestCheckFindings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*rig)
+		code   int
+		says   string
+	}{
+		{"all well", func(*rig) {}, exitOK, "Prefect 3.9.1 answers; 0 flow runs and 0 task runs running; 0 flow runs started in the last 1h"},
+		{"the cloud", func(r *rig) { r.api.version = "" }, exitOK, "Prefect Cloud answers"},
+		{"no clock", func(r *rig) { r.api.served = time.Time{} }, exitOK, "0 task runs running\n"},
+		{"Prefect away", func(r *rig) { r.api.err = errors.New("connection refused") }, exitError, "PROBLEM: connection refused"},
+		{"no store yet", func(r *rig) { r.store.missing = errNoStore }, exitOK, "ok: is not there yet"},
+		{"a damaged store", func(r *rig) { r.store.missing = state.ErrDamaged }, exitError, "PROBLEM: the store is damaged"},
+		{"a consumer away", func(r *rig) {
+			r.input.Environ = []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__URL=http://127.0.0.1:9"}
+		}, exitError, "\nDestination http:http://127.0.0.1:9/api/v1/lineage (http)\n  at http://127.0.0.1:9/api/v1/lineage\n  PROBLEM: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig()
+			r.input.Environ = []string{"OPENLINEAGE__TRANSPORT__TYPE=noop"}
+			test.change(r)
+			r.want(t, test.code, "check")
+			if !strings.Contains(r.stdout.String(), test.says) {
+				t.Errorf("check says\n%s\nwant %q in it", r.stdout.String(), test.says)
+			}
+		})
+	}
+}

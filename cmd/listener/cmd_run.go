@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+// runCmd is the daemon.
+type runCmd struct {
+	Recover bool `help:"Start over beside a damaged store, which is moved aside."`
+}
+
+// Run reads and sends until the context ends, which is how a daemon is meant to end.
+func (c *runCmd) Run(ctx context.Context, p *process) error {
+	options, err := p.options(ctx)
+	if err != nil {
+		return err
+	}
+	options.Recover = c.Recover
+	err = p.do.run(ctx, options)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/app"
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
+)
+
+// statusCmd shows how far everything is, from the store.
+type statusCmd struct {
+	output
+}
+
+// Run shows it.
+func (c *statusCmd) Run(ctx context.Context, p *process) error {
+	cfg, err := p.config()
+	if err != nil {
+		return err
+	}
+	report, err := p.do.status(ctx, app.Options{Config: cfg, Log: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		return printJSON(p.stdout, report)
+	}
+	return statusText(p, report, cfg.OutboxMaxBytes)
+}
+
+func statusText(p *process, r app.StatusReport, maxOutbox int64) error {
+	daemon, api, position := "no listener runs on it", "nothing was read yet", "-"
+	if r.Daemon {
+		daemon = "a listener runs on it"
+	}
+	if r.Prefect != "" {
+		api = r.Prefect
+	}
+	if !r.ReadUpTo.IsZero() {
+		position = fmt.Sprintf("%s, %s ago", moment(r.ReadUpTo, ""), age(r.ReadUpTo, p.now()))
+	}
+	fmt.Fprintf(p.stdout, "store       %s, %s; %s\n", r.Store, rounded(r.StoreBytes), daemon)
+	fmt.Fprintf(p.stdout, "disk        %s left\n", rounded(r.DiskFree))
+	fmt.Fprintf(p.stdout, "Prefect     %s\n", api)
+	fmt.Fprintf(p.stdout, "read up to  %s\n", position)
+	fmt.Fprintf(p.stdout, "outbox      %s, %s of %s\n\n", count(r.OutboxEvents, "event", "events"), rounded(r.OutboxBytes), config.Size(maxOutbox))
+	rows := make([]destinationRow, len(r.Destinations))
+	for i, d := range r.Destinations {
+		rows[i] = destinationRow{DestinationReport: d}
+	}
+	return destinationTable(p, rows)
+}
+
+// rounded is a number of bytes for people.
+func rounded(bytes int64) string {
+	if bytes < 1024 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value, unit := float64(bytes), ""
+	for _, unit = range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if value /= 1024; value < 1024 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", value, unit)
+}
