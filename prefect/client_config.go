@@ -57,7 +57,9 @@ type Config struct {
 }
 
 // Format prints the config without its secrets, whatever the verb.
-func (c Config) Format(state fmt.State, _ rune) { fmt.Fprintf(state, "prefect.Config%v", c.public()) }
+func (c Config) Format(state fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(state, "prefect.Config%v", c.public())
+}
 
 // MarshalJSON leaves the secrets out.
 func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.public()) }

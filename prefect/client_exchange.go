@@ -49,7 +49,7 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	leave, err := x.gate.enter(req.Context())
 	if err != nil {
 		if req.Body != nil {
-			req.Body.Close()
+			_ = req.Body.Close()
 		}
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (x *exchange) try(req *http.Request) (*http.Response, error) {
 		return nil, x.failure(ctx, req, err)
 	}
 	data, err := x.read(req, resp)
-	resp.Body.Close()
+	_ = resp.Body.Close()
 	if err != nil {
 		return nil, x.failure(ctx, req, err)
 	}

@@ -152,7 +152,7 @@ func TestNotFound(t *testing.T) {
 			server := prefecttest.New(t)
 			server.FaultAlways(prefecttest.Any(), test.fault)
 			_, err := server.Client(t).FlowRun(t.Context(), uuid.New())
-			if !errors.Is(err, test.kind) || errors.Is(err, prefect.ErrNotFound) != (test.kind == prefect.ErrNotFound) {
+			if !errors.Is(err, test.kind) || errors.Is(err, prefect.ErrNotFound) != errors.Is(test.kind, prefect.ErrNotFound) {
 				t.Errorf("%v, want %v", err, test.kind)
 			}
 		})
@@ -277,4 +277,26 @@ func TestRedirectElsewhere(t *testing.T) {
 			t.Errorf("%s: %d requests", to, got)
 		}
 	}
+}
+
+// TestClosedUnderTheRequest: a server that closes an idle connection just when it is used again costs no quick try and
+// no wait, since every request here may be sent twice.
+func TestClosedUnderTheRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := prefecttest.New(t)
+		var seen results
+		client := newObserved(t, server, &seen, nil)
+		if _, err := client.Flows(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		server.Fault(prefecttest.Any(), prefecttest.Reset())
+		begun := time.Now()
+		if _, err := client.Flows(t.Context(), one); err != nil || time.Since(begun) != 0 {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		if got := seen.all(); len(got) != 2 || got[1] != "flows ok" || server.Count("") != 3 {
+			t.Errorf("observed %v of %d requests", got, server.Count(""))
+		}
+	})
 }

@@ -27,8 +27,6 @@ func readCaptured[T any](t testing.TB, version, kind string) []T {
 	return rows
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func moment(text string) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -44,9 +42,9 @@ func TestCapturedRows(t *testing.T) {
 	check(t, nil, scheduled, prefect.FlowRun{
 		ID: uuid.MustParse("ebbb55fe-1237-4651-8295-9a375a11643f"), Name: "neat-spider",
 		FlowID:       uuid.MustParse("f05eb564-279b-41ec-b7c0-dede0801c01d"),
-		DeploymentID: ptr(uuid.MustParse("789aa105-f134-4e36-9fd5-543e7e4c5b6f")), DeploymentVersion: ptr("1.0"),
+		DeploymentID: new(uuid.MustParse("789aa105-f134-4e36-9fd5-543e7e4c5b6f")), DeploymentVersion: new("1.0"),
 		State:             &prefect.State{Type: "SCHEDULED", Name: "Scheduled", Timestamp: moment("2026-11-30T16:39:15.183102Z")},
-		ExpectedStartTime: ptr(moment("2026-11-30T16:39:15.176127Z")), Created: moment("2026-11-30T16:39:15.183304Z"),
+		ExpectedStartTime: new(moment("2026-11-30T16:39:15.176127Z")), Created: moment("2026-11-30T16:39:15.183304Z"),
 		Tags: []string{"team:a"}, Parameters: rawMap(map[string]string{"a": "1"}),
 		JobVariables: compact(t, scheduled.JobVariables, `{"X":"1"}`),
 	})
@@ -167,13 +165,13 @@ func TestLenientFields(t *testing.T) {
 		{`,"job_variables":"x"`, &bare},
 		{`,"created_by":"me"`, with(func(r *prefect.FlowRun) { r.CreatedBy = &prefect.Creator{} })},
 		{`,"created_by":{"id":"x","type":"AUTOMATION","display_value":5}`, with(func(r *prefect.FlowRun) {
-			r.CreatedBy = &prefect.Creator{Type: ptr("AUTOMATION"), DisplayValue: ptr("5")}
+			r.CreatedBy = &prefect.Creator{Type: new("AUTOMATION"), DisplayValue: new("5")}
 		})},
-		{`,"deployment_version":1.5`, with(func(r *prefect.FlowRun) { r.DeploymentVersion = ptr("1.5") })},
-		{`,"work_pool_name":null,"work_queue_name":"q"`, with(func(r *prefect.FlowRun) { r.WorkQueueName = ptr("q") })},
+		{`,"deployment_version":1.5`, with(func(r *prefect.FlowRun) { r.DeploymentVersion = new("1.5") })},
+		{`,"work_pool_name":null,"work_queue_name":"q"`, with(func(r *prefect.FlowRun) { r.WorkQueueName = new("q") })},
 		{`,"state":null,"start_time":null`, &bare},
 		{`,"state":{"type":"DREAMING","name":null,"timestamp":"2026-05-01T12:00:00Z","message":7}`, with(func(r *prefect.FlowRun) {
-			r.State = &prefect.State{Type: "DREAMING", Timestamp: moment("2026-05-01T12:00:00Z"), Message: ptr("7")}
+			r.State = &prefect.State{Type: "DREAMING", Timestamp: moment("2026-05-01T12:00:00Z"), Message: new("7")}
 		})},
 		{`,"state":{"type":"RUNNING"}`, nil},
 		{`,"state":{"timestamp":"2026-05-01T12:00:00Z"}`, nil},
@@ -207,7 +205,7 @@ func TestLenientTaskRuns(t *testing.T) {
 	want := prefect.TaskRun{
 		ID: uuid.MustParse("11111111-1111-1111-1111-111111111111"), TaskKey: "k", DynamicKey: "0",
 		TaskInputs: map[string][]prefect.TaskInput{
-			"a": {{Type: "task_run", ID: ptr(uuid.MustParse("22222222-2222-2222-2222-222222222222"))}, {Type: "constant"}},
+			"a": {{Type: "task_run", ID: new(uuid.MustParse("22222222-2222-2222-2222-222222222222"))}, {Type: "constant"}},
 			"b": {{Type: "task_run"}}, "c": {}, "d": {},
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -54,9 +55,9 @@ func (c *Client) call(ctx context.Context, r request, csrfToken string) (*answer
 		return nil, fmt.Errorf("making the request %s %s: %w", r.method, r.path, err)
 	}
 	c.dress(req.Request, csrfToken)
-	resp, err := c.http.Do(req)
+	resp, err := c.http.Do(req) //nolint:bodyclose // exchange has read it whole and closed it
 	if err == nil {
-		a := resp.Body.(*answer) //nolint:errcheck,forcetypeassert // every answer comes from exchange
+		a := resp.Body.(*answer) // every answer comes from exchange
 		a.asked = r
 		if a.fault == nil {
 			return a, nil
@@ -77,9 +78,7 @@ func (c *Client) call(ctx context.Context, r request, csrfToken string) (*answer
 // dress sets a request's headers.
 func (c *Client) dress(req *http.Request, csrfToken string) {
 	header := req.Header
-	for name, values := range c.headers {
-		header[name] = values
-	}
+	maps.Copy(header, c.headers)
 	if host := c.headers.Get("Host"); host != "" {
 		req.Host = host
 	}

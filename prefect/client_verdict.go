@@ -119,11 +119,11 @@ func (c complaint) text() string {
 	if json.Unmarshal(c.Detail, &detail) != nil && len(c.Detail) > 0 {
 		detail = string(c.Detail)
 	}
-	text := strings.TrimSpace(detail + " " + c.Message)
+	words := []string{detail, c.Message}
 	for _, one := range c.Errors {
-		text += fmt.Sprintf(" [%s: %s]", path(one.Loc), one.Msg)
+		words = append(words, fmt.Sprintf("[%s: %s]", path(one.Loc), one.Msg))
 	}
-	return text
+	return strings.TrimSpace(strings.Join(words, " "))
 }
 
 // path joins a location such as [body task_runs end_time] to task_runs.end_time.
@@ -138,7 +138,7 @@ func path(loc []any) string {
 	return strings.Join(parts, ".")
 }
 
-// pageLimit finds the server's limit in "Invalid limit: must be less than or equal to 200."
+// pageLimit finds the server's limit in "Invalid limit: must be less than or equal to 200.", as all versions say it.
 var pageLimit = regexp.MustCompile(`(?i)limit.*less than or equal to (\d+)`)
 
 // examineInvalid finds in a 422 what the reader can adapt to: the server's page limit, or a filter or sort order that

@@ -13,7 +13,7 @@ import (
 
 // The headers by which a server with CSRF protection knows that a token was given to this client.
 const (
-	csrfTokenHeader  = "Prefect-Csrf-Token"
+	csrfTokenHeader  = "Prefect-Csrf-Token" //nolint:gosec // a header's name
 	csrfClientHeader = "Prefect-Csrf-Client"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// ErrNoProfile: the profile that was named is neither in the profiles file nor one that Prefect ships.
+// ErrNoProfile is for a profile that was named and is neither in the profiles file nor one that Prefect ships.
 var ErrNoProfile = errors.New("no such Prefect profile")
 
 // shippedProfiles are the profiles that come with the Prefect package (3.9.1, settings/profiles.toml). They count as

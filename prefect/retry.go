@@ -53,7 +53,7 @@ func tryAgain(ctx context.Context, resp *http.Response, err error) (bool, error)
 		return false, ctx.Err()
 	}
 	fault := faultOf(resp, err)
-	return fault != nil && fault.Kind == ErrUnavailable && fault.Reason != "tls" && fault.RetryAfter <= sitOutCap, nil
+	return fault != nil && errors.Is(fault, ErrUnavailable) && fault.Reason != "tls" && fault.RetryAfter <= sitOutCap, nil
 }
 
 // faultOf returns what was wrong with an attempt, nil when nothing was or when it was no fault of the server's.
@@ -72,7 +72,7 @@ func faultOf(resp *http.Response, err error) *Error {
 // backoff returns the wait that the server asked for and a bit, else a random one that may grow with the tries: full
 // jitter, so that several readers don't come back together.
 func backoff(base, limit time.Duration, try int, resp *http.Response) time.Duration {
-	jitter := rand.N(min(limit, base<<try) + 1)
+	jitter := rand.N(min(limit, base<<try) + 1) //nolint:gosec // it spreads waits, it guards nothing
 	if fault := faultOf(resp, nil); fault != nil && fault.RetryAfter > 0 {
 		return fault.RetryAfter + jitter/10
 	}
