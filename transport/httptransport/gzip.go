@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,7 @@ func (c *compression) compress(body []byte) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("compressing an event: %w", err)
 	}
+	w.Reset(io.Discard) // a pooled writer must not hold on to the body
 	c.writers.Put(w)
 	return out.Bytes(), nil
 }

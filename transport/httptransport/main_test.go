@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"testing"
@@ -32,7 +34,8 @@ func parse(tb testing.TB, values map[string]any) httptransport.Config {
 // build returns a transport of settings, which is closed with the test.
 func build(tb testing.TB, values map[string]any, options ...func(*httptransport.Options)) *httptransport.Transport {
 	tb.Helper()
-	o := httptransport.Options{UserAgent: "listener/test"}
+	// The environment of whoever runs the tests must not lead them through a proxy.
+	o := httptransport.Options{UserAgent: "listener/test", Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
 	for _, option := range options {
 		option(&o)
 	}

@@ -113,5 +113,5 @@ func TestAProxyAddressThatCannotBeReadIsNotShown(t *testing.T) {
 func TestTheEnvironmentsProxyDoesNotApplyToThisMachine(t *testing.T) {
 	sink := transporttest.NewSink(t)
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	deliver(t, build(t, map[string]any{"url": sink.URL()}))
+	deliver(t, build(t, map[string]any{"url": sink.URL()}, func(o *httptransport.Options) { o.Proxy = nil }))
 }
