@@ -248,6 +248,12 @@ func TestEventCanonicalRefuses(t *testing.T) {
 		{"nominal time out of range", func(e *openlineage.Event) {
 			e.Run.Facets.Add(openlineage.NominalTimeRunFacet{Start: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)})
 		}, "nominalTime"},
+		{"nominal end out of range", func(e *openlineage.Event) {
+			e.Run.Facets.Add(openlineage.NominalTimeRunFacet{Start: e.Time, End: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
+		}, "nominalTime"},
+		{"deployment out of range", func(e *openlineage.Event) {
+			e.Run.Facets.Add(openlineage.PrefectDeploymentRunFacet{Created: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
+		}, "prefect_deployment"},
 		{"facet with broken JSON", func(e *openlineage.Event) {
 			e.Inputs = []openlineage.Dataset{{Namespace: "a", Name: "b", IOFacets: openlineage.NewFacets(
 				openlineage.DataQualityAssertionsDatasetFacet{Assertions: []openlineage.Assertion{
