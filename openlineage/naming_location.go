@@ -10,7 +10,6 @@ import (
 type location struct {
 	jdbc      bool
 	scheme    string // lower case, without jdbc: and driver: postgresql of postgresql+psycopg2
-	driver    string // lower case: psycopg2 of postgresql+psycopg2
 	authority string // as written, without user info
 	host      string // of the first host, lower case, IPv6 without brackets
 	port      string // of the first host; empty: not given
@@ -30,7 +29,7 @@ func parseLocation(uri string) (location, bool) {
 	if !ok || !isScheme(scheme) {
 		return location{}, false
 	}
-	at.scheme, at.driver, _ = strings.Cut(strings.ToLower(scheme), "+")
+	at.scheme, _, _ = strings.Cut(strings.ToLower(scheme), "+")
 	if variant, after, ok := strings.Cut(rest, "://"); ok && at.jdbc && isScheme(variant) {
 		rest = "//" + after // jdbc:mysql:loadbalance://
 	}
