@@ -17,7 +17,7 @@ func life(t *rapid.T) []prefect.FlowRun {
 	row.State, row.StartTime, row.EndTime, row.RunCount = nil, nil, nil, 0
 	rows := []prefect.FlowRun{row}
 	clock := 0.0
-	for range rapid.IntRange(1, 12).Draw(t, "changes") {
+	for range rapid.IntRange(1, 8).Draw(t, "changes") {
 		clock += float64(rapid.IntRange(1, 100).Draw(t, "pause")) / 10
 		state := rapid.SampledFrom([]prefect.StateType{
 			prefect.Scheduled, prefect.Pending, prefect.Running, prefect.Running, prefect.Running, prefect.Paused,
