@@ -25,7 +25,8 @@ type Answer struct {
 // means the event: Marquez wraps what it can't parse in a 500 whose JSON says "code":400, DataHub's endpoint fails with
 // 500 on a producer that it does not know.
 func Classify(a Answer) *Error {
-	outcome, reason := Retry, StatusReason(a.Status)
+	var outcome Outcome
+	reason := StatusReason(a.Status)
 	switch {
 	case a.Status >= 200 && a.Status < 300:
 		if !isWebPage(a) {

@@ -137,7 +137,7 @@ func TestFirstNeverGivesUpTooEarly(t *testing.T) {
 			m, _ := member(fmt.Sprint(i), result)
 			members = append(members, m)
 			taken = taken || result == nil
-			permanent = permanent && result == error(refused)
+			permanent = permanent && errors.Is(result, refused)
 		}
 		err := composite.New(composite.First, members...).Emit(t.Context(), transporttest.Event(1, 0))
 		if taken != (err == nil) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -19,17 +21,29 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	transporttest.Run(t, func(testing.TB) (transport.Transport, func() [][]byte) {
 		var out buffer
-		return console.New(&out), out.lines
+		return console.New(&out), func() [][]byte {
+			if out.crossed.Load() {
+				t.Error("two writes were under way at once")
+			}
+			return out.lines()
+		}
 	})
 }
 
-// buffer is a writer that can be read while it is written.
+// buffer is a writer that can be read while it is written, and notes writes that cross.
 type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu      sync.Mutex
+	text    bytes.Buffer
+	writing atomic.Int32
+	crossed atomic.Bool
 }
 
 func (b *buffer) Write(p []byte) (int, error) {
+	if b.writing.Add(1) > 1 {
+		b.crossed.Store(true)
+	}
+	defer b.writing.Add(-1)
+	runtime.Gosched()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)

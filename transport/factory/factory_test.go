@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,9 +53,7 @@ func http(host string) m { return m{"type": "http", "url": "http://" + host} }
 
 func named(name string, spec m) m {
 	out := m{"name": name}
-	for key, value := range spec {
-		out[key] = value
-	}
+	maps.Copy(out, spec)
 	return out
 }
 

@@ -2,6 +2,7 @@ package factory
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -131,10 +132,7 @@ func (p planner) ordered(path string, values map[string]any) []string {
 }
 
 func withName(spec map[string]any, name string) map[string]any {
-	named := map[string]any{}
-	for key, value := range spec {
-		named[key] = value
-	}
+	named := maps.Clone(spec)
 	named["name"] = name
 	return named
 }

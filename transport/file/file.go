@@ -128,16 +128,12 @@ func (t *Transport) writeOwn(event transport.Event) error {
 	for {
 		name := t.config.name(event, at)
 		err := os.Link(temporary, name)
-		if errors.Is(err, fs.ErrExist) {
-			at = at.Add(time.Microsecond)
-			continue
-		}
-		if err != nil { // a file system without hard links
+		if err != nil {
 			if _, statErr := os.Lstat(name); statErr == nil {
 				at = at.Add(time.Microsecond)
 				continue
 			}
-			err = os.Rename(temporary, name)
+			err = os.Rename(temporary, name) // a file system without hard links
 		}
 		if err = first(err, removeIfThere(temporary)); err != nil {
 			return err

@@ -124,16 +124,12 @@ func parseSecret(s *settings.Section, name string) Secret {
 
 func parseToken(s *settings.Section, fields ...string) Token {
 	t := Token{Fields: fields, ExpiresInField: orDefault(s.String("expiresInField"), "expires_in")}
-	switch text := s.String("tokenEndpoint"); {
-	case text == "":
+	if text := s.String("tokenEndpoint"); text == "" {
 		s.Refuse("tokenEndpoint", "is missing", "")
-	default:
-		u, err := url.Parse(text)
-		if err != nil || !isHTTP(u) {
-			s.Refuse("tokenEndpoint", "is not an http or https address", "")
-		} else {
-			t.Endpoint = u
-		}
+	} else if u, err := url.Parse(text); err != nil || !isHTTP(u) {
+		s.Refuse("tokenEndpoint", "is not an http or https address", "")
+	} else {
+		t.Endpoint = u
 	}
 	switch names := s.Value("tokenFields").(type) {
 	case nil:

@@ -3,6 +3,7 @@ package httptransport
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/prefect-openlineage/listener/transport/settings"
@@ -119,10 +120,8 @@ func validHeaderName(name string) bool {
 		case c < 0x21 || c > 0x7e:
 			return false
 		default:
-			for _, bad := range []byte(`"(),/:;<=>?@[\]{}`) {
-				if c == bad {
-					return false
-				}
+			if strings.ContainsRune(`"(),/:;<=>?@[\]{}`, rune(c)) {
+				return false
 			}
 		}
 	}

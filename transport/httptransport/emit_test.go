@@ -136,7 +136,7 @@ func TestARotatedKeyFileIsTakenUp(t *testing.T) {
 func TestCredentialsThatCannotBeReadHold(t *testing.T) {
 	t.Parallel()
 	sink := transporttest.NewSink(t)
-	for name, content := range map[string]*string{"absent": nil, "empty": ptr(" \n"), "of two lines": ptr("a\nb")} {
+	for name, content := range map[string]*string{"absent": nil, "empty": new(" \n"), "of two lines": new("a\nb")} {
 		file := filepath.Join(t.TempDir(), "key")
 		if content != nil {
 			write(t, file, *content)

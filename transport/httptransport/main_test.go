@@ -111,6 +111,4 @@ func write(tb testing.TB, path, text string) {
 	}
 }
 
-func ptr(text string) *string { return &text }
-
 func lengthOf(body []byte) string { return strconv.Itoa(len(body)) }

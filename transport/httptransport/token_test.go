@@ -239,7 +239,7 @@ func TestTokenFailures(t *testing.T) {
 			if !strings.HasPrefix(err.Error(), "token endpoint "+idp.URL()+"/token") {
 				t.Errorf("it is not said where: %v", err)
 			}
-			for _, secret := range strings.Fields(echo) {
+			for secret := range strings.FieldsSeq(echo) {
 				if strings.Contains(err.Error()+string(e.Answer), secret) {
 					t.Errorf("%q is in %q or %q", secret, err, e.Answer)
 				}

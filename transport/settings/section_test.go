@@ -128,7 +128,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	known := []string{"http", "async_http", "console", "file", "noop", "composite", "transform"}
 	for name, want := range map[string]string{
-		"htpp": "http", "HTTP": "http", "files": "file", "composit": "composite", "async-http": "async_http", "qqqqqq": "", "": "",
+		"htpp": "http", "HTTP": "http", "files": "file", "composide": "composite", "async-http": "async_http", "qqqqqq": "", "": "",
 	} {
 		if got := settings.Nearest(name, known); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)

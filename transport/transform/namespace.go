@@ -3,6 +3,7 @@ package transform
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -73,7 +74,7 @@ func walk(body []byte, found func(place []string, from, to int)) error {
 	for {
 		before := int(dec.InputOffset())
 		token, err := dec.Token()
-		if err == io.EOF && len(open) == 0 && before > 0 {
+		if errors.Is(err, io.EOF) && len(open) == 0 && before > 0 {
 			return nil
 		}
 		if err != nil {
@@ -120,7 +121,7 @@ func placeOf(open []level, key string) []string {
 
 // noEOF names an end that comes too early.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -161,7 +161,7 @@ func TestATLSSink(t *testing.T) {
 	}}
 	for _, reply := range []transporttest.Reply{transporttest.OK(), transporttest.Break(transporttest.ResetAfter)} {
 		sink.Script(transporttest.Always(reply))
-		resp, err := client.Post(sink.URL(), "application/json", strings.NewReader("{}")) //nolint:noctx // a test
+		resp, err := client.Post(sink.URL(), "application/json", strings.NewReader("{}"))
 		if (err == nil) != (reply.Fault == transporttest.NoFault) {
 			t.Errorf("%v", err)
 		}
