@@ -73,3 +73,27 @@ func readHolder(file *os.File) string {
 	}
 	return "another process"
 }
+
+// Locked says whether a daemon runs on the store at path.
+func Locked(path string) (bool, error) {
+	f, err := locate(path)
+	if err != nil {
+		return false, err
+	}
+	file, err := os.Open(f.lock())
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("opening the store's lock: %w", err)
+	}
+	defer file.Close()
+	switch err := flock(file); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("asking for the store's lock: %w", err)
+	default:
+		return false, nil // closing the file gives the lock back
+	}
+}

@@ -56,8 +56,9 @@ type Store interface {
 
 // Rig opens the stores under test.
 type Rig struct {
-	// Open opens the store of that place as the daemon does; a new place holds none yet. A place is a folder that only
-	// this test uses, for stores that are no files a name.
+	// Place returns a new place for a store: a folder or whatever else names one.
+	Place func(t testing.TB) string
+	// Open opens the store of that place as the daemon does; a new place holds none yet.
 	Open func(t testing.TB, place string, now func() time.Time) Store
 	// Crash ends the store as a kill of its process would, and returns the place where what was durable can be opened.
 	Crash func(t testing.TB, store Store, place string) string

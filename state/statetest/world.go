@@ -25,7 +25,7 @@ type world struct {
 
 func newWorld(t testing.TB, rig Rig, destinations ...state.Destination) *world {
 	t.Helper()
-	w := &world{TB: t, rig: rig, place: t.TempDir(), clock: NewClock()}
+	w := &world{TB: t, rig: rig, place: rig.Place(t), clock: NewClock()}
 	w.store = rig.Open(t, w.place, w.clock.Now)
 	t.Cleanup(func() {
 		if err := w.store.Close(); err != nil {
