@@ -50,6 +50,7 @@ func TestFaults(t *testing.T) {
 		{"an unknown 5xx", prefecttest.Status(599), prefect.ErrUnavailable, "status-599", 3, "599"},
 		{"login page", prefecttest.LoginPage(), prefect.ErrNotPrefect, "not-json", 1, `HTML page titled "Sign in"`},
 		{"redirect to a login page", prefecttest.Redirect(302, "https://sso.example/login?state=s3cret"), prefect.ErrNotPrefect, "status-302", 1, "redirects to https://sso.example/login:"},
+		{"redirect to its own login page", prefecttest.Redirect(302, "/login"), prefect.ErrNotPrefect, "status-302", 1, "redirects to http://prefect.test/login:"},
 		{"redirect without a place", prefecttest.Redirect(307, ""), prefect.ErrNotPrefect, "status-307", 1, "is PREFECT_API_URL the Prefect API"},
 		{"redirect round in a circle", prefecttest.Redirect(308, "/api/flows/filter"), prefect.ErrNotPrefect, "status-308", 5, "redirects to"},
 		{"half JSON", prefecttest.HalfJSON(), prefect.ErrUnavailable, "truncated", 3, "no whole JSON document"},
@@ -69,7 +70,7 @@ func TestFaults(t *testing.T) {
 				server.FaultAlways(prefecttest.Any(), test.fault)
 				begun := time.Now()
 				_, err := server.Client(t).Flows(t.Context(), one)
-				if got := countPosts(server); got != test.tries {
+				if got := server.Count(""); got != test.tries {
 					t.Errorf("%d tries, want %d", got, test.tries)
 				}
 				if test.kind == nil {
@@ -91,16 +92,6 @@ func TestFaults(t *testing.T) {
 			})
 		})
 	}
-}
-
-func countPosts(server *prefecttest.Server) int {
-	count := 0
-	for _, request := range server.Requests() {
-		if request.Method == "POST" {
-			count++
-		}
-	}
-	return count
 }
 
 // TestQuickTries: a passing trouble is not seen by the caller.
@@ -299,4 +290,15 @@ func TestClosedUnderTheRequest(t *testing.T) {
 			t.Errorf("observed %v of %d requests", got, server.Count(""))
 		}
 	})
+}
+
+func TestUnhealthy(t *testing.T) {
+	t.Parallel()
+	for body, kind := range map[string]error{"false": prefect.ErrUnavailable, `"fine"`: prefect.ErrNotPrefect} {
+		server := prefecttest.New(t)
+		server.FaultAlways(prefecttest.Any(), prefecttest.Answer(200, "application/json", body))
+		if err := server.Client(t).Health(t.Context()); !errors.Is(err, kind) {
+			t.Errorf("%s: %v, want %v", body, err, kind)
+		}
+	}
 }

@@ -23,7 +23,7 @@ func list[T any](ctx context.Context, c *Client, resource string, f Filter) (Pag
 	if f.Limit < 1 {
 		return page, fmt.Errorf("listing %s: a limit of %d: servers take it for different things", resource, f.Limit)
 	}
-	chunk := f.Limit // rows per answer; smaller while answers are too large
+	chunk, worked := f.Limit, f.Limit // rows per answer: fewer while answers are too large, and what went last
 	for end := f.Offset + f.Limit; f.Offset < end; {
 		f.Limit = min(end-f.Offset, chunk, c.PageLimit())
 		a, err := c.query(ctx, resource, f)
@@ -36,6 +36,7 @@ func list[T any](ctx context.Context, c *Client, resource string, f Filter) (Pag
 		case errors.Is(err, ErrTooLarge) && fault.begin != nil:
 			page.Bad = append(page.Bad, badRow(resource, fault.begin, fault.Detail))
 			f.Offset++
+			chunk = worked
 		case err != nil:
 			return page, err
 		default:
@@ -50,6 +51,7 @@ func list[T any](ctx context.Context, c *Client, resource string, f Filter) (Pag
 				return page, nil
 			}
 			f.Offset += f.Limit
+			worked = chunk
 		}
 	}
 	return page, nil

@@ -136,6 +136,9 @@ func TestLargeRows(t *testing.T) {
 	if len(page.Bad) != 1 || page.Bad[0].ID != huge || page.Bad[0].Resource != "artifacts" || !strings.Contains(page.Bad[0].Reason, "larger than 20000 bytes") || len(page.Bad[0].Raw) > 2048 {
 		t.Errorf("set apart: %d rows, want %s: %.300s", len(page.Bad), huge, fmt.Sprint(page.Bad))
 	}
+	if got := server.Count("/artifacts/filter"); got > 25 {
+		t.Errorf("%d requests for 40 rows of which five fit into an answer", got)
+	}
 	if len(page.Rows) != 39 || !page.Full(40) {
 		t.Errorf("%d rows, full: %v", len(page.Rows), page.Full(40))
 	}
@@ -206,5 +209,22 @@ func TestOddRowByID(t *testing.T) {
 	want := prefect.BadRow{Resource: "flow_runs", ID: id.String(), Reason: odd.Row.Reason, Raw: []byte(raw)}
 	if diff := cmp.Diff(want, odd.Row); diff != "" || !strings.Contains(err.Error(), id.String()) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestHugeAnswer: what is announced as too large is not read to its end.
+func TestHugeAnswer(t *testing.T) {
+	t.Parallel()
+	server := prefecttest.New(t)
+	id := uuid.New()
+	server.FaultAlways(prefecttest.Any(), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", "1000000000")
+		_, _ = fmt.Fprintf(w, `[{"id":%q,"data":"%s`, id, strings.Repeat("x", 10_000))
+		<-r.Context().Done()
+	})
+	page, err := server.Client(t).Artifacts(t.Context(), prefect.Filter{Limit: 1})
+	if err != nil || len(page.Bad) != 1 || page.Bad[0].ID != id.String() || !strings.Contains(page.Bad[0].Reason, "larger than 64 MiB") {
+		t.Errorf("%v, set apart: %.300s", err, fmt.Sprint(page.Bad))
 	}
 }

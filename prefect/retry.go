@@ -69,14 +69,10 @@ func faultOf(resp *http.Response, err error) *Error {
 	return nil
 }
 
-// backoff returns the wait that the server asked for and a bit, else a random one that may grow with the tries: full
-// jitter, so that several readers don't come back together.
-func backoff(base, limit time.Duration, try int, resp *http.Response) time.Duration {
-	jitter := rand.N(min(limit, base<<try) + 1) //nolint:gosec // it spreads waits, it guards nothing
-	if fault := faultOf(resp, nil); fault != nil && fault.RetryAfter > 0 {
-		return fault.RetryAfter + jitter/10
-	}
-	return jitter
+// backoff returns a random wait that may grow with the tries: full jitter, so that several readers don't come back
+// together. A wait that the server asked for is the gate's to keep, for all requests.
+func backoff(base, limit time.Duration, try int, _ *http.Response) time.Duration {
+	return rand.N(min(limit, base<<try) + 1) //nolint:gosec // it spreads waits, it guards nothing
 }
 
 // retryAfter reads the Retry-After header: seconds or a date, which is measured by the server's own clock.

@@ -1,8 +1,10 @@
 package prefect_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,6 +116,33 @@ func TestSlowAnswerThatStalls(t *testing.T) {
 		begun := time.Now()
 		if _, err := client.Flows(t.Context(), one); !errors.Is(err, prefect.ErrTimeout) || time.Since(begun) != 5*time.Second {
 			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
+
+// TestGivingUpWhileHeld: a caller who can't wait for the end of another request's pause is let go.
+func TestGivingUpWhileHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := prefecttest.New(t)
+		client := server.Client(t)
+		server.Fault(prefecttest.Path("/flows/"), prefecttest.RetryAfter(429, "20"))
+		var first sync.WaitGroup
+		first.Go(func() {
+			if _, err := client.Flows(t.Context(), one); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		if err := client.Health(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		first.Wait()
+		if got := server.Count("/health"); got != 0 {
+			t.Errorf("%d requests were sent in spite of the pause", got)
 		}
 	})
 }
