@@ -75,7 +75,8 @@ func (c *Client) call(ctx context.Context, r request, csrfToken string) (*answer
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, errors.New(c.creds.mask(err.Error())))
 }
 
-// dress sets a request's headers.
+// dress sets a request's headers. X-PREFECT-API-VERSION is left out on purpose: without it every server answers, with
+// one that is too old for a later server it would be refused.
 func (c *Client) dress(req *http.Request, csrfToken string) {
 	header := req.Header
 	maps.Copy(header, c.headers)
