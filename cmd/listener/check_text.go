@@ -7,64 +7,58 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // write tells the report in plain words.
 func (r checkReport) write(w io.Writer) error {
-	fmt.Fprintln(w, "Settings")
-	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, s := range r.Settings {
+	out := &printer{to: w}
+	out.printf("Settings\n")
+	rows := make([][]string, len(r.Settings))
+	for i, s := range r.Settings {
 		value := s.Value
 		if value == "" {
 			value = "-"
 		}
-		fmt.Fprintf(tabs, "  %s\t%s\t%s\n", s.Name, value, s.Origin)
+		rows[i] = []string{s.Name, value, s.Origin}
 	}
-	if err := tabs.Flush(); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
-	}
-	section(w, "Warnings", r.Warnings)
-	section(w, "Problems", r.Problems)
+	out.columns("  ", rows)
+	out.section("Warnings", r.Warnings)
+	out.section("Problems", r.Problems)
 	if len(r.Problems) > 0 {
-		_, err := fmt.Fprintln(w, "\nNothing was tried: the settings have to be right first.")
-		return err
+		out.printf("\nNothing was tried: the settings have to be right first.\n")
+		return out.done()
 	}
-	r.Prefect.write(w, "Prefect", nil)
-	r.Store.write(w, "Store", nil)
+	r.Prefect.write(out, "Prefect", nil)
+	r.Store.write(out, "Store", nil)
 	for _, d := range r.Destinations {
-		d.write(w, fmt.Sprintf("Destination %s (%s)", d.Name, d.Kind), d.Settings)
+		d.write(out, fmt.Sprintf("Destination %s (%s)", d.Name, d.Kind), d.Settings)
 	}
-	verdict := "All is well."
-	if !r.OK {
-		verdict = "Not all is well."
+	if r.OK {
+		out.printf("\nAll is well.\n")
+	} else {
+		out.printf("\nNot all is well.\n")
 	}
-	_, err := fmt.Fprintln(w, "\n"+verdict)
-	return err
+	return out.done()
 }
 
-func section(w io.Writer, title string, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\n%s\n", title)
-	for _, line := range lines {
-		fmt.Fprintln(w, "  "+line)
+func (p *printer) section(title string, lines []string) {
+	if len(lines) > 0 {
+		p.printf("\n%s\n  %s\n", title, strings.Join(lines, "\n  "))
 	}
 }
 
 // write tells one finding, below it the settings in effect.
-func (f finding) write(w io.Writer, title string, settings map[string]any) {
+func (f finding) write(out *printer, title string, settings map[string]any) {
 	verdict := "ok"
 	if !f.OK {
 		verdict = "PROBLEM"
 	}
-	fmt.Fprintf(w, "\n%s\n  at %s\n  %s: %s\n", title, f.Target, verdict, strings.ReplaceAll(printable(f.Says), "\n", "\n  "))
+	out.printf("\n%s\n  at %s\n  %s: %s\n", title, f.Target, verdict, strings.ReplaceAll(printable(f.Says), "\n", "\n  "))
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		text, err := json.Marshal(settings[key])
 		if err != nil { // settings are plain values
 			continue
 		}
-		fmt.Fprintf(w, "    %s: %s\n", key, text)
+		out.printf("    %s: %s\n", key, text)
 	}
 }

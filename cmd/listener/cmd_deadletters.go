@@ -161,16 +161,20 @@ func (c *deadlettersShowCmd) Run(ctx context.Context, p *process) error {
 		if c.json() {
 			return printJSON(p.stdout, row)
 		}
-		fmt.Fprintf(p.stdout, "dead letter %d at %s\n%s of %s/%s, run %s, at %s\ndied %s after %s: %s\n",
+		out := &printer{to: p.stdout}
+		out.printf("dead letter %d at %s\n%s of %s/%s, run %s, at %s\ndied %s after %s: %s\n",
 			row.ID, row.Destination, row.Type, row.Namespace, row.Job, row.Run, moment(row.Time, "-"),
 			moment(letter.Died, "-"), count(int64(row.Attempts), "attempt", "attempts"), row.Reason)
 		for _, a := range row.History {
-			fmt.Fprintf(p.stdout, "  attempt %d at %s: %s\n", a.Number, moment(a.At, "-"), a.Reason)
+			out.printf("  attempt %d at %s: %s\n", a.Number, moment(a.At, "-"), a.Reason)
 		}
 		if row.Answer != "" {
-			fmt.Fprintf(p.stdout, "answer:\n%s\n", printable(row.Answer))
+			out.printf("answer:\n%s\n", printable(row.Answer))
 		}
-		fmt.Fprintln(p.stdout, "event:")
+		out.printf("event:\n")
+		if err := out.done(); err != nil {
+			return err
+		}
 		return printJSON(p.stdout, row.Event)
 	})
 }
@@ -222,9 +226,10 @@ func (c letterChoice) apply(ctx context.Context, p *process, tell string, do fun
 			return err
 		}
 		n, err := do(s, ids)
-		if n > 0 || err == nil {
-			fmt.Fprintf(p.stdout, tell+"\n", count(int64(len(ids)), "dead letter", "dead letters"), count(int64(n), "event", "events"))
+		if err != nil {
+			return fmt.Errorf("stopped after %s: %w", count(int64(n), "event", "events"), err)
 		}
+		_, err = fmt.Fprintf(p.stdout, tell+"\n", count(int64(len(ids)), "dead letter", "dead letters"), count(int64(n), "event", "events"))
 		return err
 	})
 }

@@ -42,11 +42,15 @@ func statusText(p *process, r app.StatusReport, maxOutbox int64) error {
 	if !r.ReadUpTo.IsZero() {
 		position = fmt.Sprintf("%s, %s ago", moment(r.ReadUpTo, ""), age(r.ReadUpTo, p.now()))
 	}
-	fmt.Fprintf(p.stdout, "store       %s, %s; %s\n", r.Store, rounded(r.StoreBytes), daemon)
-	fmt.Fprintf(p.stdout, "disk        %s left\n", rounded(r.DiskFree))
-	fmt.Fprintf(p.stdout, "Prefect     %s\n", api)
-	fmt.Fprintf(p.stdout, "read up to  %s\n", position)
-	fmt.Fprintf(p.stdout, "outbox      %s, %s of %s\n\n", count(r.OutboxEvents, "event", "events"), rounded(r.OutboxBytes), config.Size(maxOutbox))
+	out := &printer{to: p.stdout}
+	out.printf("store       %s, %s; %s\n", r.Store, rounded(r.StoreBytes), daemon)
+	out.printf("disk        %s left\n", rounded(r.DiskFree))
+	out.printf("Prefect     %s\n", api)
+	out.printf("read up to  %s\n", position)
+	out.printf("outbox      %s, %s of %s\n\n", count(r.OutboxEvents, "event", "events"), rounded(r.OutboxBytes), config.Size(maxOutbox))
+	if err := out.done(); err != nil {
+		return err
+	}
 	rows := make([]destinationRow, len(r.Destinations))
 	for i, d := range r.Destinations {
 		rows[i] = destinationRow{DestinationReport: d}

@@ -82,9 +82,9 @@ func complain(w io.Writer, err error) {
 		return
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(w, "listener: "+line)
+		_, _ = io.WriteString(w, "listener: "+line+"\n") // there is nowhere left to tell of it
 	}
 	if _, usage := errors.AsType[usageError](err); usage {
-		fmt.Fprintln(w, "listener: see listener --help")
+		_, _ = io.WriteString(w, "listener: see listener --help\n")
 	}
 }

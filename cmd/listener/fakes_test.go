@@ -96,15 +96,14 @@ func (r *rig) want(t *testing.T, code int, args ...string) {
 
 // fakeAPI answers as a Prefect would.
 type fakeAPI struct {
-	version     string
-	err         error
-	served      time.Time
-	flows       int // running
-	tasks       int
-	recent      int // flow runs started lately
-	askedSince  time.Time
-	closed      bool
-	askedAnyway bool
+	version    string
+	err        error
+	served     time.Time
+	flows      int // running
+	tasks      int
+	recent     int // flow runs started lately
+	askedSince time.Time
+	closed     bool
 }
 
 func (f *fakeAPI) Version(context.Context) (string, error) { return f.version, f.err }

@@ -28,16 +28,46 @@ func printJSON(w io.Writer, value any) error {
 	return nil
 }
 
-// table writes rows under a head in columns.
-func table(w io.Writer, head []string, rows [][]string) error {
-	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{head}, rows...) {
-		fmt.Fprintln(tabs, strings.Join(row, "\t"))
+// printer writes an answer of several parts and keeps the first error, which done returns.
+type printer struct {
+	to  io.Writer
+	err error
+}
+
+func (p *printer) Write(text []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
 	}
-	if err := tabs.Flush(); err != nil {
-		return fmt.Errorf("writing the answer: %w", err)
+	n, err := p.to.Write(text)
+	p.err = err
+	return n, err
+}
+
+func (p *printer) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(p, format, args...) // kept by Write
+}
+
+// columns writes rows in columns, each line behind a margin.
+func (p *printer) columns(margin string, rows [][]string) {
+	tabs := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = io.WriteString(tabs, margin+strings.Join(row, "\t")+"\n") // kept by Write, as is what Flush meets
+	}
+	_ = tabs.Flush()
+}
+
+func (p *printer) done() error {
+	if p.err != nil {
+		return fmt.Errorf("writing the answer: %w", p.err)
 	}
 	return nil
+}
+
+// table writes rows under a head in columns.
+func table(w io.Writer, head []string, rows [][]string) error {
+	out := &printer{to: w}
+	out.columns("", append([][]string{head}, rows...))
+	return out.done()
 }
 
 // moment is a time for people; never stands for the zero time.

@@ -42,7 +42,6 @@ func (w window) request(now time.Time) (app.BackfillRequest, error) {
 	switch {
 	case w.Since == "" && len(w.Run) == 0:
 		wrong = append(wrong, errors.New("--since is missing: takes a time, or how long ago"))
-	case len(wrong) > 0:
 	case r.Since.After(now):
 		wrong = append(wrong, fmt.Errorf("--since=%q: lies ahead", w.Since))
 	case !r.Until.IsZero() && !r.Until.After(r.Since):

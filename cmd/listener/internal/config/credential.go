@@ -108,7 +108,7 @@ func readSecret(files fs.FS, path string) (Secret, error) {
 	if err != nil {
 		return Secret{}, fmt.Errorf("reading %s: %w", path, cause(err))
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // nothing was written
 	content, err := io.ReadAll(io.LimitReader(file, maxSecretBytes+1))
 	if err != nil {
 		return Secret{}, fmt.Errorf("reading %s: %w", path, cause(err))

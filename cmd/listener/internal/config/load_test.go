@@ -183,8 +183,8 @@ func TestLoadEmptyIsUnset(t *testing.T) {
 	t.Parallel()
 	var env []string
 	fields := reflect.TypeFor[config.Variables]()
-	for i := range fields.NumField() {
-		env = append(env, fields.Field(i).Tag.Get("envconfig")+"=  ")
+	for field := range fields.Fields() {
+		env = append(env, field.Tag.Get("envconfig")+"=  ")
 	}
 	blank, _ := mustLoad(t, system{env: env})
 	unset, _ := mustLoad(t, system{})
@@ -298,8 +298,7 @@ func TestLoadLogFormat(t *testing.T) {
 func TestVariablesHaveNoDefaultTags(t *testing.T) {
 	t.Parallel()
 	fields := reflect.TypeFor[config.Variables]()
-	for i := range fields.NumField() {
-		field := fields.Field(i)
+	for field := range fields.Fields() {
 		if _, has := field.Tag.Lookup("default"); has || field.Type.Kind() != reflect.String || field.Tag.Get("desc") == "" {
 			t.Errorf("%s: want a string with an envconfig and a desc tag and no default tag", field.Name)
 		}
@@ -310,8 +309,8 @@ func TestVariablesHaveNoDefaultTags(t *testing.T) {
 func TestFromProcess(t *testing.T) { // not parallel: it sets the environment
 	var env []string
 	fields := reflect.TypeFor[config.Variables]()
-	for i := range fields.NumField() {
-		name := fields.Field(i).Tag.Get("envconfig")
+	for field := range fields.Fields() {
+		name := field.Tag.Get("envconfig")
 		t.Setenv(name, "value of "+name)
 		env = append(env, name+"=value of "+name)
 	}

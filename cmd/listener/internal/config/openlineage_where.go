@@ -39,7 +39,7 @@ func (o OpenLineage) ExplainWarning(text string) Warning {
 
 // configErrors are all of that kind in a tree of joined errors.
 func configErrors(err error) []*transport.ConfigError {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked by hand
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*transport.ConfigError
 		for _, one := range joined.Unwrap() {
 			all = append(all, configErrors(one)...)

@@ -79,7 +79,7 @@ func (l *loader) parseYAML(file string, content []byte) *node {
 		l.warn(file, "is empty")
 		return nil
 	case root.kind != mapping:
-		l.problem(fmt.Sprintf("%s:%d", file, root.origin.Line), "", errors.New("takes keys with values, such as transport:"))
+		l.problem(fmt.Sprintf("%s:%d", file, root.origin.Line), "", errors.New("takes keys with values, such as transport: {type: console}"))
 		return nil
 	}
 	return root

@@ -42,8 +42,8 @@ func (l *loader) warnUnknown(name, near string) {
 func fixedNames() []string {
 	fields := reflect.TypeFor[Variables]()
 	names := make([]string, 0, fields.NumField())
-	for i := range fields.NumField() {
-		names = append(names, fields.Field(i).Tag.Get("envconfig"))
+	for field := range fields.Fields() {
+		names = append(names, field.Tag.Get("envconfig"))
 	}
 	return names
 }
