@@ -52,7 +52,6 @@ type drain struct {
 	store     storeAccess
 	look      bool      // something may be there to be claimed
 	lookAt    time.Time // next look without a sign
-	armed     bool      // the next probe has not been asked for yet
 	dues      dues
 
 	stopping  bool
@@ -95,7 +94,8 @@ func (d *drain) run(ctx context.Context) error {
 		case <-d.wake:
 			d.look = true
 		case <-d.recheck:
-			d.recheckNow()
+			d.standing.recheck(d.now())
+			d.look = true
 		case r := <-d.results:
 			d.returned(r)
 		case a := <-d.store.answers:
@@ -120,9 +120,6 @@ func (d *drain) run(ctx context.Context) error {
 func (d *drain) advance(now time.Time) {
 	if d.dues.pop(now) {
 		d.look = true
-	}
-	if d.armed && d.standing.phase != open && reached(d.standing.probeAt, now) {
-		d.look, d.armed = true, false
 	}
 	if reached(d.lookAt, now) {
 		d.look, d.lookAt = true, now.Add(lookEvery)
@@ -176,7 +173,6 @@ func (d *drain) returned(r result) {
 		delete(d.busy, run)
 		return
 	}
-	was := d.standing.phase
 	ruling := d.standing.judge(attempt{
 		run: run, seq: r.delivery.Seq, attempts: r.delivery.Attempts, probe: r.probe, fault: r.fault,
 	}, now)
@@ -191,10 +187,7 @@ func (d *drain) returned(r result) {
 	}
 	d.attempted(r)
 	if d.standing.phase != open {
-		d.armed = true
 		d.drop()
-	} else if was != open {
-		d.look = true
 	}
 }
 
@@ -215,12 +208,6 @@ func (d *drain) drop() {
 		delete(d.busy, d.queue[i].Event.Run)
 	}
 	d.queue = nil
-}
-
-func (d *drain) recheckNow() {
-	if d.standing.recheck(d.now()) {
-		d.armed = true
-	}
 }
 
 // stop ends claiming and starts the time that sends have to end. Done twice it changes nothing.

@@ -107,6 +107,11 @@ func (o *fakeOutbox) Claim(_ context.Context, destination string, now time.Time,
 	for lane.low < len(lane.rows) && !lane.rows[lane.low].pending {
 		lane.low++
 	}
+	for run, n := range lane.flows {
+		if n > 0 && !busy(run) {
+			o.violate("run %s is under way at %s and may be claimed", run, destination)
+		}
+	}
 	var due []state.Delivery
 	for _, row := range lane.rows[lane.low:] {
 		if len(due) == limit {
@@ -237,7 +242,10 @@ func (o *fakeOutbox) begin(destination string, run uuid.UUID, t adapter.EventTyp
 func (o *fakeOutbox) end(destination string, run uuid.UUID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.lanes[destination].flows[run]--
+	flows := o.lanes[destination].flows
+	if flows[run]--; flows[run] == 0 {
+		delete(flows, run)
+	}
 }
 
 // counts returns how many of a destination's events are pending, delivered and dead.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/deliver"
+	"github.com/prefect-openlineage/listener/state"
 )
 
 func TestHold(t *testing.T) {
@@ -123,6 +124,13 @@ func TestBreaker(t *testing.T) {
 			return badRequest()
 		}}
 		r := newRig(t, to)
+		full := time.Now().Add(time.Minute)
+		r.outbox.fail = func(access string) error {
+			if access == "replay" && time.Now().Before(full) {
+				return state.ErrFull
+			}
+			return nil
+		}
 		r.outbox.add(family(0, 50)...)
 		r.outbox.add(separateRuns(200)[200:]...)
 		r.start()
@@ -202,17 +210,20 @@ func TestBreakerFindsItsLettersAmongMany(t *testing.T) {
 		}
 		r.start()
 		wait(time.Minute)
-		r.wantCounts("a", 0, 650, 650)
+		r.outbox.add(runEvents(runID(4000), uuid.Nil, "good")...) // ends any streak
+		r.deliverer.Wake()
+		wait(time.Minute)
+		r.wantCounts("a", 0, 652, 650)
 		misled.Store(true)
 		for i := range 100 {
 			r.outbox.add(runEvents(runID(5000+i), uuid.Nil, "good")...)
 		}
 		r.deliverer.Wake()
 		wait(time.Minute)
-		r.wantCounts("a", 200, 650, 650)
+		r.wantCounts("a", 200, 652, 650)
 		mended.Store(true)
 		wait(time.Minute)
-		r.wantCounts("a", 0, 850, 650)
+		r.wantCounts("a", 0, 852, 650)
 		r.stop()
 	})
 }

@@ -239,13 +239,11 @@ func (s *standing) postpone(asked time.Duration, now time.Time) {
 	}
 }
 
-// recheck makes the next probe of a held destination due at once, and reports whether it is held.
-func (s *standing) recheck(now time.Time) bool {
-	if s.phase != held {
-		return false
+// recheck makes the next probe of a held destination due at once.
+func (s *standing) recheck(now time.Time) {
+	if s.phase == held {
+		s.probeAt = now
 	}
-	s.probeAt = now
-	return true
 }
 
 // probing remembers the run that a probe was made with, so that the next is made with another.

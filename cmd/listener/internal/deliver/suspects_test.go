@@ -246,3 +246,35 @@ func TestReporterTellsNewReasons(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestSettledEventsAreForgotten(t *testing.T) {
+	t.Parallel()
+	for _, last := range []string{"ok", "400", "401"} {
+		s := newStanding(12, func() float64 { return 1 })
+		judgeAll(s, "503", false, 1)
+		judgeAll(s, last, false, 1)
+		if len(s.alone.events) != 0 {
+			t.Errorf("after %s the event is still remembered", last)
+		}
+	}
+}
+
+func TestAnotherTroubleBeginsAnew(t *testing.T) {
+	t.Parallel()
+	s := newStanding(12, func() float64 { return 1 })
+	s.judge(attempt{run: testRun(1), fault: faultFor("connection")}, epoch)
+	s.judge(attempt{run: testRun(1), fault: faultFor("connection")}, epoch.Add(time.Second))
+	s.judge(attempt{run: testRun(1), fault: faultFor("connection")}, epoch.Add(2*time.Second))
+	if s.failures != 3 || !s.since.Equal(epoch) {
+		t.Errorf("down: %d failures since %s", s.failures, s.since)
+	}
+	later := epoch.Add(time.Hour)
+	r := s.judge(attempt{run: testRun(1), probe: true, fault: faultFor("401")}, later)
+	if s.failures != 1 || !s.since.Equal(later) || len(r.news) != 1 || r.news[0].kind != blocked || r.news[0].phase != held {
+		t.Errorf("held: %d failures since %s, news %+v", s.failures, s.since, r.news)
+	}
+	r = s.judge(attempt{run: testRun(1), probe: true}, later.Add(time.Minute))
+	if len(r.news) != 1 || r.news[0].kind != recovered || r.news[0].lasted != time.Minute || r.news[0].count != 1 {
+		t.Errorf("news %+v", r.news)
+	}
+}
