@@ -180,3 +180,16 @@ func (p *Prefect) Post(path string, body, into any) {
 		}
 	}
 }
+
+// RunScript runs a Python program of the checkout against the server and returns its exit code.
+func (p *Prefect) RunScript(path string, env ...string) int {
+	p.t.Helper()
+	cmd := exec.Command(p.python, filepath.Join(Root(), path))
+	cmd.Env = append(p.environ(), env...)
+	cmd.Dir = p.home
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		p.t.Fatalf("running %s: %v\n%s", path, err, out)
+	}
+	return cmd.ProcessState.ExitCode()
+}

@@ -32,8 +32,8 @@ func (r *Recorder) InferEnds(ctx context.Context, now time.Time, orphans []state
 		row, ok := rows[id]
 		switch {
 		case !ok:
-		case row.State != nil && row.State.Type == prefect.Running:
-			left = append(left, row)
+		case row.State != nil && !row.State.Type.Terminal():
+			left = append(left, row) // RUNNING, or waiting for a try that nobody makes any more
 		default:
 			moved.TaskRuns = append(moved.TaskRuns, row)
 		}
@@ -70,6 +70,7 @@ func (r *Recorder) inferEnds(ctx context.Context, rows []prefect.TaskRun, flows 
 		return fmt.Errorf("reading %d ledger entries: %w", len(ids), err)
 	}
 	batch := state.Batch{Edges: map[uuid.UUID][]adapter.Edge{}}
+	var warnings []adapter.Warning
 	for _, s := range snapshots {
 		telling := voice.InferEndSeen(s, known[s.TaskRun.ID], flows[s.TaskRun.ID])
 		if len(telling.Events) == 0 {
@@ -78,6 +79,7 @@ func (r *Recorder) inferEnds(ctx context.Context, rows []prefect.TaskRun, flows 
 		batch.Told = append(batch.Told, telling.Told)
 		batch.Events = append(batch.Events, telling.Events...)
 		batch.Edges[s.TaskRun.ID] = telling.Edges
+		warnings = append(warnings, telling.Warnings...)
 	}
 	if len(batch.Events) == 0 {
 		return nil
@@ -85,6 +87,7 @@ func (r *Recorder) inferEnds(ctx context.Context, rows []prefect.TaskRun, flows 
 	if _, err := r.ledger.Commit(ctx, batch); err != nil {
 		return fmt.Errorf("storing %d inferred ends: %w", len(batch.Events), err)
 	}
+	r.warn(warnings)
 	r.metrics.events(batch.Events)
 	r.metrics.inferred(len(batch.Events))
 	r.stored()

@@ -137,12 +137,16 @@ func (p *portion) batch() (state.Batch, error) {
 
 func (p *portion) report(committed state.Committed, b state.Batch) {
 	p.metrics.recorded(p.changes, b, committed, p.deferred)
-	for _, w := range p.warnings {
-		p.metrics.warning(w.Rule)
-		p.log.Warn("odd data in Prefect", zap.String("rule", w.Rule), zap.Stringer("run", w.Run), zap.String("problem", w.Message))
-	}
+	p.warn(p.warnings)
 	for _, row := range p.bad {
 		p.log.Warn("a row could not be read and is kept in quarantine",
 			zap.String("resource", row.Resource), zap.String("id", row.ID), zap.String("reason", row.Reason))
+	}
+}
+
+func (r *Recorder) warn(warnings []adapter.Warning) {
+	for _, w := range warnings {
+		r.metrics.warning(w.Rule)
+		r.log.Warn("odd data in Prefect", zap.String("rule", w.Rule), zap.Stringer("run", w.Run), zap.String("problem", w.Message))
 	}
 }

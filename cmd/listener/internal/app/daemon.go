@@ -1,0 +1,187 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/deliver"
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
+	"github.com/prefect-openlineage/listener/prefect"
+	"github.com/prefect-openlineage/listener/state"
+	"github.com/prefect-openlineage/listener/state/sqlite"
+)
+
+// Run is the daemon: it reads and delivers until the context ends, which is no error.
+func Run(ctx context.Context, o Options) (err error) {
+	if o.Log == nil {
+		return errNoLogger
+	}
+	var done cleanup
+	defer func() { err = errors.Join(err, done.run()) }()
+	d, err := newDaemon(ctx, o, &done)
+	if err != nil {
+		return err
+	}
+	return d.run(ctx)
+}
+
+// daemon is everything that runs.
+type daemon struct {
+	options Options
+	store   *sqlite.Store
+	deliver *deliver.Deliverer
+	loop    *ingest.Loop
+	jobs    *backfillJobs
+	secrets *secretsWatcher
+	ops     *operations
+	sizes   *storeMetrics
+}
+
+// newDaemon wires everything in one straight line, since every step needs what the ones before it made. What has to be
+// undone is pushed as soon as it stands, so that a failure half-way undoes it too.
+func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
+	registry := prometheus.NewRegistry()
+	ops, err := newOperations(o, registry)
+	if err != nil {
+		return nil, err
+	}
+	done.push("stopping the HTTP server", ops.stop) // last, so that probes and metrics see the stop
+	mapper, err := newAdapter(o)
+	if err != nil {
+		return nil, err
+	}
+	destinations, err := newDestinations(o, o.Config.OpenLineage)
+	if err != nil {
+		return nil, err
+	}
+	byName := replaceables(destinations)
+	src, err := newSource(o, registry, done)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(ctx, o, done)
+	if err != nil {
+		return nil, err
+	}
+	done.push("closing the transports", closeDestinations(destinations))
+	d := &daemon{options: o, store: store, ops: ops, sizes: newStoreMetrics(registry)}
+	if o.Config.OpenLineage.Disabled {
+		return d, nil // nothing is read, and the destinations keep their places
+	}
+	if err := register(ctx, store, destinations); err != nil {
+		return nil, err
+	}
+	if err := d.own(ctx); err != nil {
+		return nil, err
+	}
+	d.deliver, err = deliver.New(deliver.Options{
+		Outbox: outbox{store}, Destinations: destinations, Log: o.Log.Named("deliver"), Registerer: registry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	metrics := ingest.NewMetrics(registry)
+	log := o.Log.Named("ingest")
+	recorder := ingest.NewRecorder(mapper, src.reader, store, log, metrics, d.deliver.Wake)
+	d.loop = &ingest.Loop{
+		Poller:   prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
+		Recorder: recorder, Store: store, Report: ops, Metrics: metrics, Log: log,
+		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},
+		Interval: o.Config.PollInterval, Grace: o.Config.Grace,
+	}
+	d.jobs = &backfillJobs{store: store, client: src.client, recorder: recorder, log: o.Log.Named("backfill")}
+	d.secrets = &secretsWatcher{
+		options: o, current: o.Config, client: src.client, destinations: byName,
+		changed: d.deliver.Recheck, metrics: newReloadMetrics(registry),
+	}
+	ops.watch(d.deliver.Snapshot)
+	return d, nil
+}
+
+// run starts everything and waits until all of it has ended. Reading ends first, in the middle of no transaction; then
+// delivery gives what is under way its time.
+func (d *daemon) run(ctx context.Context) error {
+	d.ops.start()
+	d.sayStarted()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		<-ctx.Done()
+		d.ops.stopping()
+		return nil
+	})
+	group.Go(func() error {
+		return housekeeping(ctx, d.store, d.options.Config.Retention, d.sizes, d.options.Log)
+	})
+	if d.deliver != nil {
+		d.work(ctx, group)
+	}
+	err := group.Wait()
+	d.options.Log.Info("stopped")
+	return err
+}
+
+func (d *daemon) work(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error { return named("reading", d.loop.Run(ctx)) })
+	group.Go(func() error { return named("backfilling", d.jobs.run(ctx)) })
+	group.Go(func() error { return named("delivering", d.deliver.Run(ctx)) })
+	group.Go(func() error {
+		d.secrets.run(ctx)
+		return nil
+	})
+	if d.options.Hurry != nil {
+		stopped := context.AfterFunc(ctx, func() {
+			<-d.options.Hurry
+			d.deliver.Hurry()
+		})
+		_ = stopped // it ends with the process at the latest: nobody hurries a stop that is over
+	}
+}
+
+func named(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func (d *daemon) sayStarted() {
+	c := d.options.Config
+	fields := []zap.Field{
+		zap.String("version", d.options.Version), zap.String("prefect", c.Prefect.URL), zap.String("store", c.StatePath),
+		zap.Duration("poll_interval", c.PollInterval), zap.String("http", d.ops.addr()),
+	}
+	if d.deliver == nil {
+		d.options.Log.Warn("started with OPENLINEAGE_DISABLED: nothing is read or sent", fields...)
+		return
+	}
+	var names []string
+	for _, s := range d.deliver.Snapshot() {
+		names = append(names, s.Name)
+	}
+	d.options.Log.Info("started", append(fields, zap.Strings("destinations", names))...)
+}
+
+// own notes which Prefect the store belongs to, and says so when it was another one before: its runs would be looked
+// for in the wrong place.
+func (d *daemon) own(ctx context.Context) error {
+	owner, err := d.store.Owner(ctx)
+	if err != nil {
+		return err
+	}
+	url := d.options.Config.Prefect.URL
+	switch owner.API {
+	case url:
+		return nil
+	case "":
+	default:
+		d.options.Log.Warn("this store was filled from another address of Prefect; if it is another Prefect too, give it a store of its own (LISTENER_STATE)",
+			zap.String("before", owner.API), zap.String("now", url))
+	}
+	return d.store.SetOwner(ctx, state.Owner{API: url, Since: time.Now()})
+}

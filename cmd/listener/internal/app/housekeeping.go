@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/prefect-openlineage/listener/state"
+	"github.com/prefect-openlineage/listener/state/sqlite"
+)
+
+const (
+	purgeEvery   = 10 * time.Minute
+	measureEvery = 15 * time.Second
+)
+
+// housekeeping forgets what is old and measures the store, until the context ends.
+func housekeeping(ctx context.Context, store *sqlite.Store, retention time.Duration, metrics *storeMetrics, log *zap.Logger) error {
+	purge := time.NewTicker(purgeEvery)
+	defer purge.Stop()
+	measure := time.NewTicker(measureEvery)
+	defer measure.Stop()
+	for {
+		if size, err := store.Size(ctx); err == nil {
+			metrics.set(size)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-measure.C:
+		case <-purge.C:
+			err := purgeOld(ctx, store, time.Now().Add(-retention))
+			switch {
+			case err == nil || ctx.Err() != nil:
+			case errors.Is(err, state.ErrFatalIO), errors.Is(err, state.ErrDamaged):
+				return err
+			default:
+				log.Warn("old entries could not be removed from the store; trying again later", zap.Error(err))
+			}
+		}
+	}
+}
+
+func purgeOld(ctx context.Context, store *sqlite.Store, before time.Time) error {
+	for {
+		purged, err := store.Purge(ctx, before)
+		if err != nil || !purged.More {
+			return err
+		}
+	}
+}

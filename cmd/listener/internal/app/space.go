@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// space says when the store must not grow any more. Prefect keeps what is not read meanwhile.
+type space struct {
+	store interface {
+		Size(ctx context.Context) (state.Size, error)
+	}
+	maxOutbox int64 // bytes
+	reserve   int64 // bytes that must stay free on the disk
+	paused    bool
+}
+
+// easing is the part of the limit that must be free again before reading goes on, so that it does not stutter.
+const easing = 10
+
+// Pause returns why reading must rest, empty when it need not.
+func (s *space) Pause(ctx context.Context) (string, error) {
+	size, err := s.store.Size(ctx)
+	if err != nil {
+		return "", err
+	}
+	limit, reserve := s.maxOutbox, s.reserve
+	if s.paused {
+		limit -= limit / easing
+		reserve += reserve / easing
+	}
+	var reason string
+	switch {
+	case size.OutboxBytes >= limit:
+		reason = fmt.Sprintf("the outbox holds %s of %s (LISTENER_OUTBOX_MAX_BYTES): a destination has not taken its events",
+			mebibytes(size.OutboxBytes), mebibytes(s.maxOutbox))
+	case size.DiskFree < reserve:
+		reason = fmt.Sprintf("the disk of the store has %s left and %s are kept in reserve", mebibytes(size.DiskFree), mebibytes(s.reserve))
+	}
+	s.paused = reason != ""
+	return reason, nil
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
