@@ -50,6 +50,11 @@ func classifyErrno(err error) error {
 	}
 }
 
+func isCode(err error, code int) bool {
+	var failure *driver.Error
+	return errors.As(err, &failure) && failure.Code() == code
+}
+
 // damaged is the error for a store that must not be used as it is.
 func (f files) damaged(what string) error {
 	return fmt.Errorf("%w: %s %s; %s", state.ErrDamaged, f.db, what, f.advice())

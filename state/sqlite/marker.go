@@ -19,7 +19,10 @@ type marker struct {
 	Instance string    `json:"instance"`
 	Schema   int       `json:"schema"`
 	Created  time.Time `json:"created"`
-	// Cursors are reading positions before which all that was said had been settled everywhere at Saved.
+	// Filled: a cursor has been stored, so a database without any has lost what it held.
+	Filled bool `json:"filled"`
+	// Cursors are reading positions of which all that was said before them has been settled everywhere. So they stood at
+	// Saved.
 	Cursors map[string]json.RawMessage `json:"cursors,omitempty"`
 	Saved   time.Time                  `json:"saved"`
 	Owner   *state.Owner               `json:"owner,omitempty"`
@@ -78,7 +81,8 @@ type markerKeeper struct {
 	// next are cursors that the marker may take on once all events up to seq are settled.
 	next  map[string]json.RawMessage
 	seq   int64
-	taken time.Time
+	noted time.Time // when the cursors stood so
+	tried time.Time // when the marker was last looked after
 }
 
 // startMarker writes the marker at the daemon's start if it is missing or says too little.
@@ -102,6 +106,7 @@ func (s *Store) startMarker(ctx context.Context, found *marker, instance string)
 	}
 	return s.read(ctx, func(q reader) error {
 		m.next, m.seq, _, err = positions(q)
+		m.noted = s.now()
 		return err
 	})
 }
@@ -115,7 +120,7 @@ func (s *Store) saveMarker(ctx context.Context, last bool) {
 	}
 	defer s.writer.give()
 	m, now := &s.marker, s.now()
-	if !last && now.Sub(m.taken).Abs() < markerEvery {
+	if !last && now.Sub(m.tried).Abs() < markerEvery {
 		return
 	}
 	var cursors map[string]json.RawMessage
@@ -127,21 +132,21 @@ func (s *Store) saveMarker(ctx context.Context, last bool) {
 	if err != nil {
 		return
 	}
-	m.taken = now
+	m.tried = now
 	next := m.current
+	next.Filled = len(cursors) > 0
 	switch {
 	case oldest > newest: // all is settled
-		next.Cursors = cursors
+		next.Cursors, next.Saved = cursors, now.UTC()
 	case oldest > m.seq:
-		next.Cursors = m.next
-	default:
+		next.Cursors, next.Saved = m.next, m.noted.UTC()
+	case next.Filled == m.current.Filled:
 		return
 	}
-	next.Saved = now.UTC()
 	if s.files.writeMarker(next) == nil {
 		m.current = next
 	}
-	m.next, m.seq = cursors, newest
+	m.next, m.seq, m.noted = cursors, newest, now
 }
 
 // positions returns the cursors, the newest place in the outbox and the oldest that is pending at a destination which

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/google/uuid"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/prefect-openlineage/listener/state"
 )
@@ -67,7 +68,7 @@ func (s *Store) allowed(found finding, schema int) error {
 		return fmt.Errorf("%w: %s has schema %d, this version knows %d", state.ErrNewer, s.files.db, found.schema, schema)
 	case s.recovering != nil:
 		return nil
-	case found.marker != nil && (found.schema == 0 || found.instance == ""):
+	case found.marker != nil && (found.schema == 0 || found.instance == "" || found.marker.Filled && !found.filled):
 		return s.files.damaged("is empty or missing, though the store was filled before (" + s.files.marker() + " says so)")
 	case found.marker != nil && found.marker.Instance != found.instance:
 		return s.files.damaged("is another store than the one that was here before; if that is meant, remove " + s.files.marker())
@@ -125,6 +126,11 @@ func (s *Store) settleIdentity(ctx context.Context, found finding) error {
 			return err
 		}
 	}
+	if s.recovering != nil && found.marker != nil {
+		renewed := *found.marker
+		renewed.Schema, renewed.Filled = 0, len(renewed.Cursors) > 0 // so that it is written
+		found.marker = &renewed
+	}
 	return s.startMarker(ctx, found.marker, instance)
 }
 
@@ -155,6 +161,7 @@ type finding struct {
 	marker   *marker
 	schema   int    // 0: no tables
 	instance string // "": none yet
+	filled   bool   // a cursor is stored
 }
 
 // inspect looks at the store without changing it. With check it also has SQLite verify the file's structure.
@@ -168,33 +175,39 @@ func (f files) inspect(ctx context.Context, check bool, schema int) (finding, er
 	if err != nil || !exists || size == 0 {
 		return found, err
 	}
-	db, err := f.openReaders(ctx)
+	err = f.look(ctx, "ro", &found, check, schema)
+	if isCode(err, lib.SQLITE_READONLY_ROLLBACK) {
+		// Its creation was cut off before it had a log. Only a writer may undo that.
+		err = f.look(ctx, "rw", &found, check, schema)
+	}
+	return found, err
+}
+
+func (f files) look(ctx context.Context, mode string, found *finding, check bool, schema int) error {
+	db, err := f.open(ctx, 1, f.dsn(mode, "query_only(1)"))
 	if err != nil {
-		return found, err
+		return err
 	}
 	defer db.Close()
 	var id, tables int
 	if err := db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
 		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).
 		Scan(&found.schema, &id, &tables); err != nil {
-		return found, err
+		return err
 	}
 	if tables > 0 && id != applicationID {
-		return found, fmt.Errorf("%s is a database of another program", f.db)
+		return fmt.Errorf("%s is a database of another program", f.db)
 	}
 	if found.schema == 0 || found.schema > schema {
-		return found, nil
+		return nil
 	}
 	if check {
 		if err := f.quickCheck(ctx, db); err != nil {
-			return found, err
+			return err
 		}
 	}
-	err = db.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'instance'`).Scan(&found.instance)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return found, err
+	return db.QueryRowContext(ctx, `SELECT coalesce((SELECT value FROM meta WHERE name = 'instance'), ''),
+		EXISTS (SELECT 1 FROM cursors)`).Scan(&found.instance, &found.filled)
 }
 
 func (f files) quickCheck(ctx context.Context, db *sql.DB) error {
