@@ -26,13 +26,16 @@ func TestDaemonStops(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}))
 			defer away.Close()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			daemon := exec.CommandContext(ctx, "listener", "run")
+			// One that hangs shows where.
+			daemon.Cancel = func() error { return daemon.Process.Signal(syscall.SIGQUIT) }
 			dir := t.TempDir()
 			daemon.Env = []string{
 				"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LISTENER_STATE=sqlite://" + dir + "/listener.db",
 				"LISTENER_HTTP_ADDR=127.0.0.1:0", "PREFECT_API_URL=" + away.URL + "/api", "OPENLINEAGE__TRANSPORT__TYPE=noop",
+				"GOTRACEBACK=all",
 			}
 			var said bytes.Buffer
 			daemon.Stderr = &said
