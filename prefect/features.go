@@ -116,9 +116,10 @@ func (p *prober) forget() {
 }
 
 // probe asks whether the server filters these runs by end time. A server that overlooks the filter, instead of
-// refusing it, gives itself away by a row.
+// refusing it, gives itself away by a row. It asks for a whole page, so that a server whose pages are smaller says so
+// before anything is read in pages.
 func probe[T run](ctx context.Context, of kind[T]) (bool, error) {
-	page, err := of.list(ctx, of.filter(Filter{Limit: 1, Sort: sortEnd}, RunFilter{EndTime: &Window{Before: &longAgo}}))
+	page, err := of.list(ctx, of.filter(Filter{Limit: MaxPage, Sort: sortEnd}, RunFilter{EndTime: &Window{Before: &longAgo}}))
 	switch {
 	case errors.Is(err, ErrUnknownField):
 		return false, nil
