@@ -144,6 +144,7 @@ func (o *fakeOutbox) Settle(_ context.Context, destination string, settlements [
 		case state.Dead:
 			o.letters++
 			row.letter, row.died = o.letters, time.Now()
+		default:
 		}
 	}
 	return nil

@@ -153,6 +153,7 @@ func (m *meter) attempted(r result, now time.Time) {
 
 func (m *meter) noted(n news, breaking bool) {
 	switch n.kind {
+	case troubled: // the attempts tell
 	case buried:
 		m.dead[deadReason(n)].Inc()
 	case putBack:

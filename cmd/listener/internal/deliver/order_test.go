@@ -74,7 +74,7 @@ func TestIdleIsQuiet(t *testing.T) {
 func TestFlappingSinkKeepsOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a fixed sequence
+		random := rand.New(rand.NewPCG(1, 2))
 		taken := map[string]int{}
 		to := &sink{name: "a"}
 		to.answer = func(_ context.Context, a seen) error {
@@ -94,7 +94,7 @@ func TestFlappingSinkKeepsOrder(t *testing.T) {
 				return nil
 			}
 		}
-		r := newRigWith(t, 4, deliver.Options{Jitter: rand.New(rand.NewPCG(3, 4)).Float64}, to) //nolint:gosec // likewise
+		r := newRigWith(t, 4, deliver.Options{Jitter: rand.New(rand.NewPCG(3, 4)).Float64}, to)
 		for flow := range 20 {
 			r.outbox.add(family(flow*1000, 20)...)
 		}

@@ -175,7 +175,7 @@ func TestStoreDrainsIntoUnlikeSinks(t *testing.T) {
 	events := families(4, 8)
 	store := openStore(t, filepath.Join(t.TempDir(), "state.db"), "fast", "flapping", "picky")
 	var luck sync.Mutex
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a fixed sequence
+	random := rand.New(rand.NewPCG(1, 2))
 	sinks := map[string]*judge{
 		"fast": newJudge(events, nil),
 		"flapping": newJudge(events, func(transport.Event) error {
