@@ -84,14 +84,17 @@ func (s stretch[T]) readStarted(ctx context.Context, emit func(Page[T]) error) e
 	for from := s.within.from; from.Before(s.within.to); {
 		in := cut.next(from, s.within.to, false)
 		length := in.to.Sub(in.from)
-		page, whole, err := s.gather(ctx, in, length > leastGathered, emit)
+		page, whole, err := s.gather(ctx, in, length > 2*leastGathered, emit)
 		switch {
 		case err != nil && cut.cut(err, length):
 			continue
 		case err != nil:
 			return err
 		case !whole:
-			cut.width = max(length/4, leastGathered)
+			// Flow runs come in the order of random ids, so these are a fair sample of all that started in the slice. Task
+			// runs come newest first: for them it is halved.
+			aim := startOf(page.Rows[len(page.Rows)/4])
+			cut.width = min(max(aim.Sub(in.from), leastGathered), length/2)
 			continue
 		}
 		if err := emit(page); err != nil {
@@ -105,8 +108,8 @@ func (s stretch[T]) readStarted(ctx context.Context, emit func(Page[T]) error) e
 	return nil
 }
 
-// gather returns the runs that started in a span, in order. Where there are more than can be held, it says that the
-// span should be cut when it can be, and else hands them over page by page.
+// gather returns the runs that started in a span, in order. Where there are more than can be held and the span can be
+// cut, it returns some of them; where it can't, it hands them over as they come.
 func (s stretch[T]) gather(ctx context.Context, in span, canCut bool, emit func(Page[T]) error) (all Page[T], whole bool, err error) {
 	r := s.run
 	r.StartTime = in.window()

@@ -127,15 +127,16 @@ func (w *world) width(r prefecttest.Request) time.Duration {
 	if json.Unmarshal(r.Body, &f) != nil {
 		return 0
 	}
-	for _, run := range []*prefect.RunFilter{f.FlowRuns, f.TaskRuns} {
-		if run == nil || run.EndTime == nil || run.EndTime.After == nil {
-			continue
-		}
-		until := w.now()
-		if run.EndTime.Before != nil {
-			until = *run.EndTime.Before
-		}
-		return until.Sub(*run.EndTime.After)
+	run := f.TaskRuns
+	if r.Path == "/flow_runs/filter" {
+		run = f.FlowRuns
 	}
-	return 0
+	if run == nil || run.EndTime == nil || run.EndTime.After == nil {
+		return 0
+	}
+	until := w.now()
+	if run.EndTime.Before != nil {
+		until = *run.EndTime.Before
+	}
+	return until.Sub(*run.EndTime.After)
 }

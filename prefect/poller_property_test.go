@@ -154,14 +154,7 @@ var errStore = errors.New("the store is full")
 
 // pollAndCheck polls as a listener that stores what it is given, and checks what came.
 func (m *model) pollAndCheck() {
-	var open prefect.OpenRuns
-	for _, id := range sorted(m.open) {
-		if m.tasks[id] {
-			open.TaskRuns = append(open.TaskRuns, id)
-		} else {
-			open.FlowRuns = append(open.FlowRuns, id)
-		}
-	}
+	open := m.openRuns()
 	began, before := m.now(), m.cur
 	fail := rapid.IntRange(-6, 4).Draw(m.rt, "fails after")
 	m.startMeddling()
@@ -288,11 +281,11 @@ func (m *model) stateOf(id uuid.UUID) prefect.State {
 // checkTheEnd lets the world rest until every look back has come round, and checks that nothing is missing.
 func (m *model) checkTheEnd() {
 	m.OnRequest(nil)
-	for _, d := range []time.Duration{3 * time.Second, time.Minute, time.Hour, time.Minute, time.Minute} {
+	for _, d := range []time.Duration{3 * time.Second, time.Minute, time.Hour} {
 		m.pass(d)
 		for polls := 0; ; polls++ {
 			before := m.cur
-			m.pollAndCheckQuietly()
+			m.pollInPeace()
 			if m.cur != before || polls > 50 {
 				break
 			}
@@ -312,8 +305,19 @@ func (m *model) checkTheEnd() {
 	}
 }
 
-// pollAndCheckQuietly polls with nothing going wrong.
-func (m *model) pollAndCheckQuietly() {
+// pollInPeace polls with nothing going wrong.
+func (m *model) pollInPeace() {
+	err := m.poller.Poll(context.Background(), m.cur, m.openRuns(), func(_ context.Context, c prefect.Changes) error {
+		m.know(c)
+		return nil
+	})
+	if err != nil {
+		m.rt.Fatalf("polling: %v", err)
+	}
+}
+
+// openRuns are the runs of which an end is awaited.
+func (m *model) openRuns() prefect.OpenRuns {
 	var open prefect.OpenRuns
 	for _, id := range sorted(m.open) {
 		if m.tasks[id] {
@@ -322,13 +326,7 @@ func (m *model) pollAndCheckQuietly() {
 			open.FlowRuns = append(open.FlowRuns, id)
 		}
 	}
-	err := m.poller.Poll(context.Background(), m.cur, open, func(_ context.Context, c prefect.Changes) error {
-		m.know(c)
-		return nil
-	})
-	if err != nil {
-		m.rt.Fatalf("polling: %v", err)
-	}
+	return open
 }
 
 // sorted returns the ids that are in the set, in one order.
