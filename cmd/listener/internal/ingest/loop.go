@@ -120,6 +120,11 @@ func (l *Loop) turn(ctx context.Context) (time.Duration, error) {
 	}
 	began := time.Now()
 	err = l.poll(ctx)
+	if full, ok := errors.AsType[noRoom](err); ok {
+		l.Metrics.polled(time.Since(began), nil)
+		l.pause(string(full))
+		return pauseRecheck, nil
+	}
 	l.Metrics.polled(time.Since(began), err)
 	switch {
 	case ctx.Err() != nil:
@@ -154,7 +159,7 @@ func (l *Loop) poll(ctx context.Context) error {
 			l.cursor = *changes.Cursor
 			l.Metrics.cursor(l.cursor.Ended)
 		}
-		return nil
+		return l.checkRoom(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("polling Prefect: %w", err)
@@ -163,6 +168,24 @@ func (l *Loop) poll(ctx context.Context) error {
 		return err
 	}
 	return l.inferEnds(ctx)
+}
+
+// noRoom ends a poll, for the reason that it is, because the store must not grow any more.
+type noRoom string
+
+func (r noRoom) Error() string { return string(r) }
+
+// checkRoom looks after each portion: one poll may bring all that happened in days, and the store's limits hold within it
+// too.
+func (l *Loop) checkRoom(ctx context.Context) error {
+	reason, err := l.Space.Pause(ctx)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		return noRoom(reason)
+	}
+	return nil
 }
 
 func openRuns(due []state.OpenRun) prefect.OpenRuns {

@@ -219,6 +219,57 @@ func TestLoopPausesForSpace(t *testing.T) {
 	})
 }
 
+// bigPoller brings so many portions in each poll.
+type bigPoller struct {
+	portions int
+	yielded  []int // in each poll
+}
+
+func (p *bigPoller) Poll(ctx context.Context, _ prefect.Cursor, _ prefect.OpenRuns, yield func(context.Context, prefect.Changes) error) error {
+	p.yielded = append(p.yielded, 0)
+	for range p.portions {
+		p.yielded[len(p.yielded)-1]++
+		if err := yield(ctx, prefect.Changes{Now: time.Now()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrinking is a room that is full after so many looks, until it is emptied.
+type shrinking struct{ looks int }
+
+func (s *shrinking) Pause(context.Context) (string, error) {
+	if s.looks--; s.looks < 0 {
+		return "the outbox is full", nil
+	}
+	return "", nil
+}
+
+// The limit is reached in the middle of a poll, as after an outage: what is left of the poll waits as well.
+func TestLoopPausesWithinAPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newLoop(t, quiet)
+		big, full := &bigPoller{portions: 100}, &shrinking{looks: 4}
+		r.loop.Poller, r.loop.Space = big, full
+		time.AfterFunc(5*time.Second, func() { full.looks = 1000 })
+		if err := r.during(t, 9*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if len(big.yielded) != 3 || big.yielded[0] != 4 || big.yielded[1] != 100 {
+			t.Errorf("the polls took %v portions, not 4 and then all of them", big.yielded)
+		}
+		want := []string{"reading from Prefect is paused", "reading from Prefect goes on"}
+		if got := r.messages(); !slices.Equal(got, want) {
+			t.Errorf("the log says %q", got)
+		}
+		if got := fmt.Sprint(r.report.lines); got != "[paused: the outbox is full paused:  ok]" {
+			t.Errorf("reported: %s", got)
+		}
+	})
+}
+
 func TestLoopPausesWhenTheStoreIsFull(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
