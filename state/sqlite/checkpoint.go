@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"time"
+
+	"github.com/prefect-openlineage/listener/state"
 )
 
 // The log is written back by SQLite itself every thousand pages. A reader can hold that up; once the log has grown
@@ -16,6 +18,9 @@ const (
 type logKeeper struct{ truncated time.Time }
 
 func (s *Store) keepLogShort(ctx context.Context) {
+	if s.lock == nil { // a command leaves it to the daemon
+		return
+	}
 	size, _, err := sizeOf(s.files.wal())
 	if err != nil || size < maxLog || time.Since(s.log.truncated) < truncateEvery {
 		return
@@ -23,6 +28,18 @@ func (s *Store) keepLogShort(ctx context.Context) {
 	s.log.truncated = time.Now()
 	// A cut that fails or is held up by a reader is tried again; the commit before it stands.
 	_ = s.writer.truncateLog(ctx)
+}
+
+// cutLog writes the log back now.
+func (s *Store) cutLog(ctx context.Context) error {
+	if err := s.writer.take(ctx); err != nil {
+		return err
+	}
+	defer s.writer.give()
+	if s.writer.broken.Load() {
+		return state.ErrFatalIO
+	}
+	return s.judge(s.writer.truncateLog(context.WithoutCancel(ctx)))
 }
 
 // truncateLog writes the log back into the database and empties it, as far as readers let it.

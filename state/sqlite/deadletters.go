@@ -26,7 +26,7 @@ func (s *Store) DeadLetters(ctx context.Context, filter state.DeadFilter) ([]sta
 	var letters []state.DeadLetter
 	err := s.read(ctx, func(q reader) error {
 		// The text depends on the filter, so it is not worth keeping prepared.
-		rows, err := q.tx.QueryContext(ctx, query, args...)
+		rows, err := q.tx.QueryContext(q.ctx, query, args...)
 		if err != nil {
 			return err
 		}

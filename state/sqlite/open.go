@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/google/uuid"
 	lib "modernc.org/sqlite/lib"
@@ -91,14 +92,7 @@ func (s *Store) openDaemon(ctx context.Context, found finding, steps []migration
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	conn := s.writer.conn
-	if found.schema == 0 {
-		// Only before the first table can a database learn to give room back to the disk.
-		if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
-			return err
-		}
-	}
-	if err := migrate(ctx, conn, found.schema, steps); err != nil {
+	if err := migrate(ctx, s.writer.conn, found.schema, steps); err != nil {
 		return err
 	}
 	if found.schema < len(steps) {
@@ -210,13 +204,23 @@ func (f files) look(ctx context.Context, mode string, found *finding, check bool
 		EXISTS (SELECT 1 FROM cursors)`).Scan(&found.instance, &found.filled)
 }
 
+// checkFor is how long the check at the start may take. A file too large for that is not checked to its end: SQLite
+// still notices damage when it comes upon it.
+const checkFor = 3 * time.Second
+
 func (f files) quickCheck(ctx context.Context, db *sql.DB) error {
+	limited, cancel := context.WithTimeout(ctx, checkFor)
+	defer cancel()
 	var verdict string
-	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+	err := db.QueryRowContext(limited, `PRAGMA quick_check(1)`).Scan(&verdict)
+	switch {
+	case err != nil && limited.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return err
-	}
-	if verdict != "ok" {
+	case verdict != "ok":
 		return f.damaged("fails SQLite's check (" + verdict + ")")
+	default:
+		return nil
 	}
-	return nil
 }

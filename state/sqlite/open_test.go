@@ -77,6 +77,22 @@ func raw(t *testing.T, path, statement string) {
 	must(t, errors.Join(err, db.Close()))
 }
 
+// lockedByAnother takes a store's write lock and returns what gives it back.
+func lockedByAnother(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	conn, err := db.Conn(t.Context())
+	must(t, err)
+	_, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	must(t, err)
+	return func() {
+		t.Helper()
+		_, err := conn.ExecContext(t.Context(), "ROLLBACK")
+		must(t, errors.Join(err, conn.Close(), db.Close()))
+	}
+}
+
 func TestNewerStore(t *testing.T) {
 	t.Parallel()
 	path := storeIn(memoryDir(t))

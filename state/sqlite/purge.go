@@ -143,9 +143,17 @@ func (s *Store) giveBack(ctx context.Context) (more bool, err error) {
 	if err != nil || free < freePagesKept+freePagesStep || free < pages/4 {
 		return false, wrap("measuring the free pages", err)
 	}
+	left := free
 	err = s.write(ctx, "giving room back", func(t *tx) error {
-		_, err := t.exec(`PRAGMA incremental_vacuum(1024)`)
+		if _, err := t.exec(`PRAGMA incremental_vacuum(1024)`); err != nil {
+			return err
+		}
+		_, err := t.get(`PRAGMA freelist_count`, nil, &left)
 		return err
 	})
-	return err == nil, err
+	if err != nil || left >= free { // a file that was made without this ability keeps its size
+		return false, err
+	}
+	// The file is cut when the log is written back.
+	return true, s.cutLog(ctx)
 }

@@ -18,18 +18,27 @@ type readers struct {
 	stmts map[string]*sql.Stmt
 }
 
-func (r *readers) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+// known returns the prepared form of a query; nil: there is none yet.
+func (r *readers) known(query string) *sql.Stmt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if stmt, ok := r.stmts[query]; ok {
-		return stmt, nil
-	}
+	return r.stmts[query]
+}
+
+// prepare keeps a query prepared. It takes a connection from the pool, so it must not be called while one is held: the
+// last ones could be held by such as wait for one more. A query that can't be prepared now will be another time.
+func (r *readers) prepare(ctx context.Context, query string) {
 	stmt, err := r.db.PrepareContext(ctx, query)
 	if err != nil {
-		return nil, err
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, twice := r.stmts[query]; twice {
+		_ = stmt.Close()
+		return
 	}
 	r.stmts[query] = stmt
-	return stmt, nil
 }
 
 func (r *readers) close() error {
@@ -47,26 +56,53 @@ type reader struct {
 	ctx  context.Context //nolint:containedctx // lives as long as the read
 	pool *readers
 	tx   *sql.Tx
+	// own are queries that nobody had asked before, prepared for this read alone.
+	own map[string]*sql.Stmt
 }
 
-// read runs do on one consistent view.
+// read runs do on one consistent view. Waiting for a connection ends with ctx; a read once begun is short, and watching
+// over ctx would cost each of its queries more than the query.
 func (s *Store) read(ctx context.Context, do func(q reader) error) error {
-	sqlTx, err := s.readers.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
+	own := map[string]*sql.Stmt{}
+	if err := s.view(ctx, own, do); err != nil {
 		return s.files.classify(err)
 	}
-	err = do(reader{ctx: ctx, pool: s.readers, tx: sqlTx})
+	for query := range own {
+		s.readers.prepare(ctx, query)
+	}
+	return nil
+}
+
+func (s *Store) view(ctx context.Context, own map[string]*sql.Stmt, do func(q reader) error) error {
+	conn, err := s.readers.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx = context.WithoutCancel(ctx)
+	sqlTx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	err = do(reader{ctx: ctx, pool: s.readers, tx: sqlTx, own: own})
 	// A view that was only read has nothing to lose by rolling back.
 	_ = sqlTx.Rollback()
-	return s.files.classify(err)
+	return err
 }
 
 func (q reader) stmt(query string) (*sql.Stmt, error) {
-	stmt, err := q.pool.stmt(q.ctx, query)
+	if stmt := q.pool.known(query); stmt != nil {
+		return q.tx.StmtContext(q.ctx, stmt), nil
+	}
+	if stmt, ok := q.own[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := q.tx.PrepareContext(q.ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return q.tx.StmtContext(q.ctx, stmt), nil
+	q.own[query] = stmt
+	return stmt, nil
 }
 
 // get reads at most one row into dest and says whether there was one.

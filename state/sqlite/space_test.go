@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,4 +159,26 @@ func TestLevelsOff(t *testing.T) {
 	if last > first+first/4 {
 		t.Errorf("the files grew from %d to %d bytes under the same load", first, last)
 	}
+	large := manyBytes(t, s, 40<<20)
+	if after := day(9000, 200); after > large/2 {
+		t.Errorf("after an outage the files take %d of %d bytes", after, large)
+	}
+}
+
+// manyBytes puts events of so many bytes into the outbox and returns the size of the files then.
+func manyBytes(t *testing.T, s *sqlite.Store, bytes int) int64 {
+	t.Helper()
+	const each = 1 << 20
+	for i := range bytes / each {
+		batch := portion(100_000 + i)
+		batch.Events = batch.Events[:1]
+		batch.Events[0].Body = make([]byte, each)
+		for n := range batch.Events[0].Body {
+			batch.Events[0].Body[n] = byte(rand.Uint32()) //nolint:gosec // so that it can't be packed
+		}
+		commit(t, s, batch)
+	}
+	size, err := s.Size(t.Context())
+	must(t, err)
+	return size.Database
 }

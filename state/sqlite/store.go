@@ -42,24 +42,23 @@ func (s *Store) now() time.Time {
 
 // Close writes the log back into the database and releases everything. No other call may be under way.
 func (s *Store) Close() error {
-	// A disk that failed must not be written any more.
-	healthy := s.writer != nil && !s.writer.broken.Load()
 	var errs []error
-	if healthy && s.lock != nil {
+	if s.lock != nil && s.writer != nil && !s.writer.broken.Load() {
 		s.saveMarker(context.Background(), true)
-	}
-	if s.readers != nil { // the log can be cut once nobody reads it
+		// The log can be cut once nobody reads it.
 		errs = append(errs, s.readers.close())
 		s.readers = nil
-	}
-	if healthy {
 		errs = append(errs, s.writer.truncateLog(context.Background()))
 	}
 	return errors.Join(append(errs, s.abandon())...)
 }
 
-// abandon releases what is held without tidying up.
+// abandon releases what is held without tidying up. After the disk failed even that would write to it, as SQLite writes
+// its log back when the last connection ends; so what is held then goes with the process, which must not go on anyway.
 func (s *Store) abandon() error {
+	if s.writer != nil && s.writer.broken.Load() {
+		return nil
+	}
 	var errs []error
 	if s.readers != nil {
 		errs = append(errs, s.readers.close())
@@ -78,7 +77,8 @@ func (s *Store) abandon() error {
 
 // The connections of the writer, and of the readers, which can't write even by mistake.
 func (f files) openWriter(ctx context.Context) (*sql.DB, error) {
-	return f.open(ctx, 1, f.dsn("rw", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+	// Only before anything is written can a new database learn to give room back to the disk, so that comes first.
+	return f.open(ctx, 1, f.dsn("rw", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"wal_autocheckpoint(1000)", "journal_size_limit(33554432)", "cache_size(-16384)", "temp_store(MEMORY)"))
 }
 

@@ -74,14 +74,19 @@ func (s *Store) write(ctx context.Context, what string, do func(t *tx) error) er
 	}
 	err := s.writer.run(context.WithoutCancel(ctx), s.now(), do)
 	if err != nil {
-		err = s.files.classify(err)
-		if errors.Is(err, state.ErrFatalIO) {
-			s.writer.broken.Store(true)
-		}
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", what, s.judge(err))
 	}
 	s.keepLogShort(context.WithoutCancel(ctx))
 	return nil
+}
+
+// judge says what an error means for callers, and ends all writing once the disk has failed.
+func (s *Store) judge(err error) error {
+	err = s.files.classify(err)
+	if errors.Is(err, state.ErrFatalIO) {
+		s.writer.broken.Store(true)
+	}
+	return err
 }
 
 func (w *writer) run(ctx context.Context, now time.Time, do func(t *tx) error) error {
