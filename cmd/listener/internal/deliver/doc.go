@@ -26,6 +26,9 @@
 //     destination has taken something, its refusal is final.
 //   - An event that alone is met with 5xx or with silence while others pass becomes a dead letter after a dozen tries.
 //
+// An attempt takes two minutes at most, its transport's own quick tries included, and nothing but a permanent answer, the
+// dozen tries or an operator ends the trying.
+//
 // An answer to something that was sent before the destination was found to be down or held only settles its own event;
 // from then on the probes alone decide.
 package deliver

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -103,6 +104,7 @@ type meter struct {
 }
 
 func (m *metrics) meter(destination string) *meter {
+	destination = label(destination)
 	of := &meter{
 		attempts: make(map[string]prometheus.Counter, len(outcomes)),
 		dead:     make(map[string]prometheus.Counter, len(deadReasons)),
@@ -131,10 +133,14 @@ func (m *metrics) meter(destination string) *meter {
 
 // stored shows what the store says of a destination.
 func (m *metrics) stored(s state.DestinationStatus) {
-	m.pending.WithLabelValues(s.Name).Set(float64(s.Pending))
-	m.deadLetters.WithLabelValues(s.Name).Set(float64(s.Dead))
-	m.oldestPending.WithLabelValues(s.Name).Set(seconds(s.OldestPending))
+	name := label(s.Name)
+	m.pending.WithLabelValues(name).Set(float64(s.Pending))
+	m.deadLetters.WithLabelValues(name).Set(float64(s.Dead))
+	m.oldestPending.WithLabelValues(name).Set(seconds(s.OldestPending))
 }
+
+// label returns a destination's name as a label's value, which must be UTF-8.
+func label(name string) string { return strings.ToValidUTF8(name, "\ufffd") }
 
 func (m *meter) attempted(r result, now time.Time) {
 	if r.cancelled {

@@ -103,6 +103,20 @@ prefect_openlineage_outbox_dead_letters{transport="a"} 1
 	})
 }
 
+// A name that is no UTF-8 must not end the process.
+func TestMetricsTakeAnyName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &sink{name: "a\xff"})
+		r.start()
+		wait(time.Minute)
+		r.stop()
+		if got, err := testutil.GatherAndCount(r.registry, "prefect_openlineage_outbox_pending"); err != nil || got != 1 {
+			t.Errorf("%d series, %v", got, err)
+		}
+	})
+}
+
 // Events are logged one by one at debug level only.
 func TestLogIsQuietWhenAllIsWell(t *testing.T) {
 	t.Parallel()

@@ -13,10 +13,10 @@ import (
 type newsKind uint8
 
 const (
-	troubled  newsKind = iota // an event could not be delivered, the first since a success
+	troubled  newsKind = iota // an event could not be delivered, but others might
 	blocked                   // the destination is down, or held
 	still                     // and is so after one more probe
-	recovered                 // a probe was answered
+	recovered                 // a streak of failures is over
 	buried                    // an event became a dead letter
 	putBack                   // dead letters are put back
 )
@@ -24,7 +24,7 @@ const (
 // news is a change that an operator may want to read of.
 type news struct {
 	kind   newsKind
-	phase  phase // that began, goes on or ended
+	phase  phase // that began, goes on or ended; open for a streak of single failures
 	fault  *transport.Error
 	count  int           // failures, tries, or events put back
 	lasted time.Duration // how long the phase has lasted
@@ -34,7 +34,7 @@ type news struct {
 // How often the log may repeat itself.
 const (
 	logEvery    = 30 * time.Second // lines of one sort about one destination
-	remindEvery = 10 * time.Minute // that a destination is still down or held, without anything new
+	remindEvery = 10 * time.Minute // that something is still so, without anything new
 )
 
 // reporter writes news to the log: one line where something changes. A destination that changes all the time gets a
@@ -42,7 +42,8 @@ const (
 type reporter struct {
 	log  *zap.Logger
 	last map[newsKind]time.Time
-	// said is the reason in the last line about a bad phase; shown says whether that phase was announced at all.
+	// said is the reason in the last line about a bad phase; shown says whether the phase, or the streak of failures,
+	// was announced, so that its end is worth a line.
 	said  string
 	shown bool
 }
@@ -54,9 +55,7 @@ func newReporter(log *zap.Logger) *reporter {
 func (r *reporter) report(n news, d *state.Delivery, now time.Time) {
 	switch n.kind {
 	case troubled:
-		if r.due(n.kind, now, logEvery) {
-			r.log.Warn("an event could not be delivered, trying again", append(faultFields(n.fault), eventFields(d)...)...)
-		}
+		r.troubled(n, d, now)
 	case blocked:
 		r.blocked(n, now)
 	case still:
@@ -68,6 +67,19 @@ func (r *reporter) report(n news, d *state.Delivery, now time.Time) {
 	case putBack:
 		r.log.Warn("dead letters put back into the outbox, since the destination refused everything",
 			zap.Int("events", n.count))
+	}
+}
+
+func (r *reporter) troubled(n news, d *state.Delivery, now time.Time) {
+	fields := func() []zap.Field { return append(faultFields(n.fault), eventFields(d)...) }
+	switch {
+	case n.count == 1:
+		if r.due(troubled, now, logEvery) {
+			r.log.Warn("an event could not be delivered, trying again", fields()...)
+		}
+	case n.lasted >= remindEvery && r.due(troubled, now, remindEvery):
+		r.shown = true
+		r.log.Warn("still nothing could be delivered", append(fields(), zap.Int("failures", n.count), lasting(n.lasted))...)
 	}
 }
 

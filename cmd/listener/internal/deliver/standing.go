@@ -103,9 +103,7 @@ func (s *standing) answered(r *ruling, a attempt, now time.Time) {
 	if s.failures == 0 || s.phase != open && !a.probe {
 		return
 	}
-	if s.phase != open {
-		r.news = append(r.news, news{kind: recovered, phase: s.phase, count: s.failures, lasted: now.Sub(s.since)})
-	}
+	r.news = append(r.news, news{kind: recovered, phase: s.phase, count: s.failures, lasted: now.Sub(s.since)})
 	s.phase, s.failures, s.fault, s.since = open, 0, nil, time.Time{}
 	s.silent, s.step = 0, 0
 	clear(s.failedRuns)
@@ -149,9 +147,7 @@ func (s *standing) failed(a attempt, now time.Time) ruling {
 		return r
 	}
 	s.fail(a.fault, now)
-	if s.failures == 1 {
-		r.news = append(r.news, news{kind: troubled, fault: a.fault})
-	}
+	r.news = append(r.news, news{kind: troubled, fault: a.fault, count: s.failures, lasted: now.Sub(s.since)})
 	limit := maxProbeWait // as long as it may be the destination's fault
 	if othersPass {
 		limit = maxLaneWait

@@ -278,3 +278,27 @@ func TestAnotherTroubleBeginsAnew(t *testing.T) {
 		t.Errorf("news %+v", r.news)
 	}
 }
+
+// A run that alone waits does not make its destination look down, but a long time without a success is told of.
+func TestReporterRemindsOfAStreak(t *testing.T) {
+	t.Parallel()
+	r, logs := observed()
+	now := epoch
+	d := &state.Delivery{}
+	for n := range 60 { // half an hour
+		r.report(news{kind: troubled, fault: faultFor("503"), count: n + 1, lasted: now.Sub(epoch)}, d, now)
+		now = now.Add(30 * time.Second)
+	}
+	r.report(news{kind: recovered, phase: open, count: 60, lasted: now.Sub(epoch)}, d, now)
+	var lines []string
+	for _, entry := range logs.All() {
+		lines = append(lines, entry.Message)
+	}
+	want := []string{
+		"an event could not be delivered, trying again", "still nothing could be delivered", "still nothing could be delivered",
+		"destination takes events again",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // routes returns everything that the server answers.
-func (s *Server) routes(auth *credentials) http.Handler {
+func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", s.readyz)
@@ -23,8 +23,8 @@ func (s *Server) routes(auth *credentials) http.Handler {
 			// One collector's trouble must not hide what all others say.
 			ErrorHandling: promhttp.ContinueOnError, ErrorLog: zap.NewStdLog(s.options.Log.Named("metrics")),
 		}))
-	mux.Handle("GET /metrics", auth.guard(metrics))
-	mux.Handle("GET /{$}", auth.guard(http.HandlerFunc(s.page)))
+	mux.Handle("GET /metrics", s.guard(metrics))
+	mux.Handle("GET /{$}", s.guard(http.HandlerFunc(s.page)))
 	return plain(mux)
 }
 

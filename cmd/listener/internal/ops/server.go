@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,6 +37,7 @@ type Server struct {
 	options Options
 	began   time.Time
 	parts   []part
+	auth    atomic.Pointer[credentials] // nil: everybody may see everything
 }
 
 // part is one listener and what serves it.
@@ -49,16 +51,15 @@ func New(ctx context.Context, options Options) (*Server, error) {
 	if options.Log == nil {
 		options.Log = zap.NewNop()
 	}
-	auth, err := parseAuth(options.Auth)
-	if err != nil {
+	s := &Server{options: options, began: time.Now()}
+	if err := s.SetAuth(options.Auth); err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, began: time.Now()}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("listening for metrics and probes: %w", err)
 	}
-	s.serve(listener, s.routes(auth), 30*time.Second)
+	s.serve(listener, s.routes(), 30*time.Second)
 	if options.PprofAddr == "" {
 		return s, nil
 	}
@@ -85,6 +86,17 @@ func (s *Server) serve(listener net.Listener, handler http.Handler, writeTimeout
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          log,
 	}})
+}
+
+// SetAuth changes the user:password that /metrics and the page ask for, for a secret that is kept in a file. Empty:
+// everybody may see them. After an error the old ones stand.
+func (s *Server) SetAuth(auth string) error {
+	parsed, err := parseAuth(auth)
+	if err != nil {
+		return err
+	}
+	s.auth.Store(parsed)
+	return nil
 }
 
 // Addr returns the address that the server listens on, as host:port.

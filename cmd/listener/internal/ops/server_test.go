@@ -200,6 +200,30 @@ func TestAuth(t *testing.T) {
 	}
 }
 
+func TestAuthChanges(t *testing.T) {
+	t.Parallel()
+	server := start(t, ops.Options{Auth: "ops:old"})
+	status := func(password string) int {
+		status, _, _ := get(t, "http://"+server.Addr()+"/metrics", func(r *http.Request) { r.SetBasicAuth("ops", password) })
+		return status
+	}
+	if err := server.SetAuth("nonsense"); err == nil {
+		t.Error("no error")
+	}
+	if got := status("old"); got != 200 {
+		t.Errorf("after a change that failed: %d", got)
+	}
+	if err := server.SetAuth("ops:new"); err != nil {
+		t.Fatal(err)
+	}
+	if old, now := status("old"), status("new"); old != 401 || now != 200 {
+		t.Errorf("after the change: %d with the old, %d with the new", old, now)
+	}
+	if err := server.SetAuth(""); err != nil || status("") != 200 {
+		t.Error("credentials are still asked for")
+	}
+}
+
 func TestPage(t *testing.T) {
 	t.Parallel()
 	health := ops.NewHealth()
