@@ -84,7 +84,7 @@ func alone(ctx context.Context, o Options, request BackfillRequest) (result Back
 		return BackfillResult{}, err
 	}
 	sending, err := deliver.New(deliver.Options{
-		Outbox: outbox{store}, Destinations: destinations, Log: o.Log.Named("deliver"), Registerer: registry,
+		Outbox: store, Destinations: destinations, Log: o.Log.Named("deliver"), Registerer: registry,
 	})
 	if err != nil {
 		return BackfillResult{}, err

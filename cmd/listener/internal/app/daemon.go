@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/deliver"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/ops"
 	"github.com/prefect-openlineage/listener/prefect"
 	"github.com/prefect-openlineage/listener/state"
 	"github.com/prefect-openlineage/listener/state/sqlite"
@@ -46,12 +46,13 @@ type daemon struct {
 // newDaemon wires everything in one straight line, since every step needs what the ones before it made. What has to be
 // undone is pushed as soon as it stands, so that a failure half-way undoes it too.
 func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
-	registry := prometheus.NewRegistry()
-	ops, err := newOperations(o, registry)
+	registry := ops.NewRegistry(ops.Build{Version: o.Version, Revision: o.Commit})
+	shown, err := newOperations(ctx, o, registry)
 	if err != nil {
 		return nil, err
 	}
-	done.push("stopping the HTTP server", ops.stop) // last, so that probes and metrics see the stop
+	done.push("stopping the HTTP server", shown.stop) // last, so that probes and metrics see the stop
+	shown.serve()
 	mapper, err := newAdapter(o)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		return nil, err
 	}
 	done.push("closing the transports", closeDestinations(destinations))
-	d := &daemon{options: o, store: store, ops: ops, sizes: newStoreMetrics(registry)}
+	d := &daemon{options: o, store: store, ops: shown, sizes: newStoreMetrics(registry)}
 	if o.Config.OpenLineage.Disabled {
 		return d, nil // nothing is read, and the destinations keep their places
 	}
@@ -81,7 +82,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		return nil, err
 	}
 	d.deliver, err = deliver.New(deliver.Options{
-		Outbox: outbox{store}, Destinations: destinations, Log: o.Log.Named("deliver"), Registerer: registry,
+		Outbox: store, Destinations: destinations, Log: o.Log.Named("deliver"), Registerer: registry,
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	recorder := ingest.NewRecorder(mapper, src.reader, store, log, metrics, d.deliver.Wake)
 	d.loop = &ingest.Loop{
 		Poller:   prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
-		Recorder: recorder, Store: store, Report: ops, Metrics: metrics, Log: log,
+		Recorder: recorder, Store: store, Report: shown, Metrics: metrics, Log: log,
 		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},
 		Interval: o.Config.PollInterval, Grace: o.Config.Grace,
 	}
@@ -100,14 +101,14 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		options: o, current: o.Config, client: src.client, destinations: byName,
 		changed: d.deliver.Recheck, metrics: newReloadMetrics(registry),
 	}
-	ops.watch(d.deliver.Snapshot)
+	shown.watch(d.deliver.Snapshot)
 	return d, nil
 }
 
 // run starts everything and waits until all of it has ended. Reading ends first, in the middle of no transaction; then
 // delivery gives what is under way its time.
 func (d *daemon) run(ctx context.Context) error {
-	d.ops.start()
+	d.ops.started()
 	d.sayStarted()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -134,13 +135,6 @@ func (d *daemon) work(ctx context.Context, group *errgroup.Group) {
 		d.secrets.run(ctx)
 		return nil
 	})
-	if d.options.Hurry != nil {
-		stopped := context.AfterFunc(ctx, func() {
-			<-d.options.Hurry
-			d.deliver.Hurry()
-		})
-		_ = stopped // it ends with the process at the latest: nobody hurries a stop that is over
-	}
 }
 
 func named(what string, err error) error {

@@ -2,21 +2,121 @@ package app
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/deliver"
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/ops"
 )
 
-type operations struct{}
+// patientPolls is for how many intervals Prefect may not have been read before the daemon counts as not ready, and
+// leastPatience the least time for it: one slow answer is no outage.
+const (
+	patientPolls  = 3
+	leastPatience = 30 * time.Second
+)
 
-func newOperations(Options, *prometheus.Registry) (*operations, error) { return &operations{}, nil }
-func (*operations) stop(context.Context) error                        { return nil }
-func (*operations) start()                                            {}
-func (*operations) stopping()                                         {}
-func (*operations) addr() string                                      { return "" }
-func (*operations) watch(func() []deliver.DestinationState)           {}
-func (*operations) PollSucceeded(time.Time)                           {}
-func (*operations) PollFailed(error)                                  {}
-func (*operations) Paused(string)                                     {}
+// operations is what the daemon shows of itself: health, metrics and the page. Its server may be off.
+type operations struct {
+	health *ops.Health
+	polled *ops.Beat
+	room   *ops.Condition
+	server *ops.Server // nil: off
+	ended  chan error
+	cancel context.CancelFunc
+}
+
+// newOperations listens on the address of the settings. Its error is a StartError.
+func newOperations(ctx context.Context, o Options, registry *prometheus.Registry) (*operations, error) {
+	health := ops.NewHealth()
+	p := &operations{
+		health: health, ended: make(chan error, 1),
+		polled: health.NeedBeat("Prefect was last read", max(patientPolls*o.Config.PollInterval, leastPatience)),
+		room:   health.Need("reading"),
+	}
+	if o.Config.OpenLineage.Disabled {
+		p.polled.Miss("OPENLINEAGE_DISABLED is true")
+	}
+	p.room.OK()
+	if o.Config.HTTP.Addr == config.OffAddr {
+		return p, nil
+	}
+	auth, err := o.Config.HTTP.Auth.Value()
+	if err != nil {
+		return nil, &SettingsError{err}
+	}
+	p.server, err = ops.New(ctx, ops.Options{
+		Addr: o.Config.HTTP.Addr, Auth: auth.Reveal(), Health: health, Registry: registry,
+		Build: ops.Build{Version: o.Version, Revision: o.Commit}, Log: o.Log.Named("http"),
+	})
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	return p, nil
+}
+
+// serve answers from now on, before the rest has started, so that probes see the start too.
+func (p *operations) serve() {
+	ctx, cancel := context.WithCancel(context.Background()) // it outlives the run: the stop is to be seen as well
+	p.cancel = cancel
+	if p.server == nil {
+		p.ended <- nil
+		return
+	}
+	go func() { p.ended <- p.server.Run(ctx) }()
+}
+
+// stop ends the server and waits for it.
+func (p *operations) stop(context.Context) error {
+	if p.cancel == nil {
+		if p.server == nil {
+			return nil
+		}
+		return p.server.Close()
+	}
+	p.cancel()
+	return <-p.ended
+}
+
+func (p *operations) started() { p.health.Started() }
+
+func (p *operations) stopping() { p.health.Stopping() }
+
+// addr is where the server listens; off when it does not.
+func (p *operations) addr() string {
+	if p.server == nil {
+		return config.OffAddr
+	}
+	return p.server.Addr()
+}
+
+// watch shows how the destinations stand. None of them makes the daemon unready: it keeps their events.
+func (p *operations) watch(look func() []deliver.DestinationState) {
+	p.health.Show("destinations", func() (bool, string) {
+		ok, now := true, time.Now()
+		var words []string
+		for _, s := range look() {
+			ok = ok && s.OK()
+			words = append(words, s.Name+": "+s.Words(now))
+		}
+		return ok, strings.Join(words, "; ")
+	})
+}
+
+// PollSucceeded, PollFailed and Paused are how the reading side reports.
+func (p *operations) PollSucceeded(time.Time) { p.polled.Beat() }
+
+// PollFailed alone does not make the daemon unready, only a row of failures for too long does.
+func (p *operations) PollFailed(err error) { p.polled.Miss(err.Error()) }
+
+// Paused makes the daemon unready until it is told that the reason is gone.
+func (p *operations) Paused(reason string) {
+	if reason == "" {
+		p.room.OK()
+		return
+	}
+	p.room.Fail("paused: " + reason)
+}

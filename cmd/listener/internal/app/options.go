@@ -24,8 +24,6 @@ type Options struct {
 	Progress io.Writer
 	// Getenv reads variables that transports honour besides their settings.
 	Getenv func(string) string
-	// Hurry, once closed, cancels what a stop would wait for.
-	Hurry <-chan struct{}
 	// Recover starts over beside a damaged store, which is moved aside.
 	Recover bool
 }

@@ -120,8 +120,7 @@ func newDestinations(o Options, c config.OpenLineage) ([]transport.Destination, 
 		stdout = io.Discard
 	}
 	destinations, err := factory.Build(c.Transport, factory.Options{
-		Stdout: stdout, UserAgent: userAgent(o.Version), Getenv: o.Getenv, Order: nil,
-		Warn: func(text string) { o.Log.Warn("a transport's settings", zap.String("problem", text)) },
+		Stdout: stdout, UserAgent: userAgent(o.Version), Getenv: o.Getenv, // warnings were given when the settings were read
 	})
 	if err != nil {
 		return nil, &SettingsError{err}

@@ -20,7 +20,7 @@ const (
 	linger = 2 * time.Millisecond
 	// lookEvery is how often the outbox is looked at without any sign: for rows whose wait began before a restart, and
 	// for what other commands have put back.
-	lookEvery = 10 * time.Second
+	lookEvery = time.Second
 )
 
 // drain empties the outbox into one destination. Its loop owns all of its fields; sends and accesses to the store run

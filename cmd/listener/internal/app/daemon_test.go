@@ -1,0 +1,148 @@
+package app_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/app"
+	"github.com/prefect-openlineage/listener/prefect/prefecttest"
+	"github.com/prefect-openlineage/listener/state"
+	"github.com/prefect-openlineage/listener/transport/transporttest"
+)
+
+func TestDaemonTellsAndStops(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	events := r.history(20)
+	stop := r.start()
+	r.sink.WaitTaken(t, events)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.sink.Taken()); n != events {
+		t.Errorf("%d events, not %d", n, events)
+	}
+	if r.logged("started") != 1 || r.logged("stopped") != 1 {
+		t.Errorf("the log: %v", r.logs.All())
+	}
+}
+
+func TestDaemonGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.history(3)
+	stop := r.start()
+	r.sink.WaitTaken(t, first)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	flow := r.prefect.AddFlow("While it was away")
+	ended := time.Now()
+	r.prefect.AddFlowRun(finished(flow.ID, ended.Add(-time.Second), ended))
+	r.start()
+	r.sink.WaitTaken(t, first+2)
+	if n := len(r.sink.Taken()); n != first+2 {
+		t.Errorf("%d events, not %d: what was told before must not be told again", n, first+2)
+	}
+}
+
+func TestDisabledDoesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.history(2)
+	r.options.Config.OpenLineage.Disabled = true
+	stop := r.start()
+	waitFor(t, "it has started", func() bool {
+		return r.logged("started with OPENLINEAGE_DISABLED: nothing is read or sent") == 1
+	})
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.prefect.Requests()); n != 0 {
+		t.Errorf("%d requests to Prefect", n)
+	}
+}
+
+func TestSecondDaemonIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	waitFor(t, "the first has started", func() bool { return r.logged("started") == 1 })
+	err := app.Run(t.Context(), r.options)
+	var start *app.StartError
+	if !errors.Is(err, state.ErrLocked) || !errors.As(err, &start) {
+		t.Errorf("the second one's error is %v", err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		spoil func(*rig)
+		is    func(error) bool
+	}{
+		{"no transport of that type", func(r *rig) {
+			r.options.Config.OpenLineage.Transport = map[string]any{"type": "pigeon"}
+		}, isA[*app.SettingsError]},
+		{"no address of Prefect", func(r *rig) { r.options.Config.Prefect.URL = "ftp://nowhere" }, isA[*app.SettingsError]},
+		{"the store's folder is a file", func(r *rig) {
+			file := filepath.Join(r.t.TempDir(), "file")
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				r.t.Fatal(err)
+			}
+			r.options.Config.StatePath = filepath.Join(file, "listener.db")
+		}, isA[*app.StartError]},
+		{"the store is none", func(r *rig) {
+			if err := os.WriteFile(r.options.Config.StatePath, make([]byte, 8192), 0o600); err != nil {
+				r.t.Fatal(err)
+			}
+		}, func(err error) bool { return errors.Is(err, state.ErrDamaged) }},
+		{"the address is taken", func(r *rig) { r.options.Config.HTTP.Addr = hostOf(r.sink.URL()) }, isA[*app.StartError]},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			test.spoil(r)
+			if err := app.Run(t.Context(), r.options); !test.is(err) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestAnotherPrefectOnTheStoreIsSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stop := r.start()
+	waitFor(t, "it has started", func() bool { return r.logged("started") == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	other := prefecttest.NewTCP(t)
+	r.options.Config.Prefect.URL = other.URL
+	r.start()
+	waitFor(t, "it has started again", func() bool { return r.logged("started") == 2 })
+	const said = "this store was filled from another address of Prefect; if it is another Prefect too, give it a store of its own (LISTENER_STATE)"
+	if r.logged(said) != 1 {
+		t.Errorf("nothing was said of the other address: %v", r.logs.All())
+	}
+}
+
+func TestStopLeavesWhatASinkDoesNotTake(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	events := r.history(5)
+	r.sink.Script(transporttest.Always(transporttest.Status(503)))
+	stop := r.start()
+	r.sink.Wait(t, "something was tried", func() bool { return len(r.sink.Requests()) > 0 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	r.sink.Script(transporttest.Always(transporttest.OK()))
+	r.start()
+	r.sink.WaitTaken(t, events)
+}
