@@ -24,7 +24,7 @@ func StaticUUID(at time.Time, data []byte) uuid.UUID {
 	// variant, which stands in the place of bits 12 and 13.
 	var id uuid.UUID
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(pythonMillis(at.UnixMicro()))) //nolint:gosec // two's complement is meant
+	binary.BigEndian.PutUint64(ms[:], uint64(pythonMillis(at.UnixMicro())))
 	copy(id[:6], ms[2:])
 	id[6] = 0x70 | sum[0]>>4
 	id[7] = sum[0]<<4 | sum[1]>>4

@@ -73,8 +73,8 @@ func readEvents(t *testing.T, path string) []event {
 	}
 	var lines [][]byte
 	for line := range bytes.Lines(text) {
-		if bytes.HasSuffix(line, []byte("\n")) {
-			lines = append(lines, bytes.TrimSuffix(line, []byte("\n")))
+		if whole, ok := bytes.CutSuffix(line, []byte("\n")); ok {
+			lines = append(lines, whole)
 		}
 	}
 	return decodeEvents(t, lines)

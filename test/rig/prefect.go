@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -141,9 +142,7 @@ func (p *Prefect) Filter(resource string, filter map[string]any) []map[string]an
 	var all []map[string]any
 	for offset := 0; ; offset += 200 {
 		body := map[string]any{"limit": 200, "offset": offset}
-		for k, v := range filter {
-			body[k] = v
-		}
+		maps.Copy(body, filter)
 		var rows []map[string]any
 		p.Post("/"+resource+"/filter", body, &rows)
 		all = append(all, rows...)

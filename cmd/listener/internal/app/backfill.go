@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -143,17 +144,8 @@ func drained(ctx context.Context, store *sqlite.Store, last int64, only []string
 	}
 }
 
-func chosen(only []string, name string) bool {
-	if len(only) == 0 {
-		return true
-	}
-	for _, n := range only {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
+// chosen says whether a destination is among the named ones; no names mean all.
+func chosen(only []string, name string) bool { return len(only) == 0 || slices.Contains(only, name) }
 
 // knownDestinations refuses names that no destination has.
 func knownDestinations(ctx context.Context, store *sqlite.Store, names []string) error {
@@ -166,7 +158,7 @@ func knownDestinations(ctx context.Context, store *sqlite.Store, names []string)
 		known = append(known, d.Name)
 	}
 	for _, name := range names {
-		if !chosen(known, name) || len(known) == 0 {
+		if !slices.Contains(known, name) {
 			return &SettingsError{fmt.Errorf("--destination %s: there is no such destination; there are %q", name, known)}
 		}
 	}
@@ -206,6 +198,7 @@ func handOver(ctx context.Context, o Options, request BackfillRequest) (result B
 			return result, fmt.Errorf("the daemon could not do the backfill: %s", job.Err)
 		case state.Done:
 			return result, drained(ctx, store, job.Progress.LastSeq, request.Destinations, screen)
+		case state.Waiting, state.Working:
 		}
 		if err := wait(ctx, followEvery); err != nil {
 			return result, fmt.Errorf("no longer followed; the daemon goes on with backfill %d: %w", id, err)

@@ -292,8 +292,7 @@ func (l *Loop) backoff(err error) time.Duration {
 	if ceiling > l.Interval {
 		wait += rand.N(ceiling - l.Interval) //nolint:gosec // jitter needs no secret randomness
 	}
-	var answer *prefect.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*prefect.Error](err); ok {
 		wait = max(wait, answer.RetryAfter)
 	}
 	return wait
@@ -301,8 +300,7 @@ func (l *Loop) backoff(err error) time.Duration {
 
 // failureKind is what two failures must have in common to be worth one log line.
 func failureKind(err error) string {
-	var answer *prefect.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*prefect.Error](err); ok {
 		return answer.Reason
 	}
 	return err.Error()
