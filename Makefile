@@ -7,6 +7,7 @@ LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.dat
 
 PYTHON  ?= python3
 VENV    := .cache/venv
+UNIT     = $$($(GO) list ./... | grep -v /test/)
 GO      ?= go
 export CGO_ENABLED ?= 0
 
@@ -19,10 +20,11 @@ demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their linea
 	@$(VENV)/bin/python demo/demo.py
 
 test: build $(VENV)/.ready ## every test, those on real servers included
-	$(GO) test -timeout 30m ./...
+	$(GO) test -timeout 15m $(UNIT)
+	$(GO) test -timeout 30m -p 1 ./test/...
 
 race: ## the unit tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /test/)
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(UNIT)
 
 build: ## bin/listener, static, version stamped
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/listener ./cmd/listener
