@@ -75,6 +75,9 @@ func (s *Store) Size(ctx context.Context) (state.Size, error) {
 				break
 			}
 			size.Database += n
+			if path == s.files.wal() {
+				size.Free += n // once written back, it is written again from its beginning
+			}
 		}
 	}
 	if err == nil {
