@@ -62,9 +62,9 @@ func (v *version) get(ctx context.Context) (string, error) {
 	switch {
 	case err == nil:
 		v.value, v.asked = value, time.Now()
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrUnauthorized), errors.Is(err, ErrRefused):
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrUnauthorized), errors.Is(err, ErrRefused), errors.Is(err, ErrNotPrefect):
 		// A proxy in front of the server may keep its admin pages shut while the lists are open: such a server just has
-		// no version that we may know.
+		// no version that we may know. Where more is wrong, the lists say so.
 		v.asked = time.Now()
 	case v.asked.IsZero() || ctx.Err() != nil:
 		return "", fmt.Errorf("asking for the version: %w", err)

@@ -10,7 +10,7 @@ import (
 
 const (
 	// mostGathered is how many runs are held at once to be put in order.
-	mostGathered = 5 * MaxPage
+	mostGathered = 3 * MaxPage
 	// leastGathered is the shortest stretch that is still cut in two because it holds more runs than that.
 	leastGathered = time.Second
 	// firstGathered is the stretch that is tried first.
@@ -64,9 +64,6 @@ func (s stretch[T]) readEnded(ctx context.Context, r RunFilter, want func(T) boo
 		err := ends.read(ctx, in, give)
 		switch {
 		case err != nil && cut.cut(err, in.to.Sub(in.from)):
-			if ends.at.begun {
-				to = earlier(to, *ends.at.last.ended())
-			}
 			continue
 		case err != nil:
 			return err

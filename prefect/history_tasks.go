@@ -47,12 +47,10 @@ func (p *past) taskRunsOf(ctx context.Context, flowRuns []uuid.UUID, emit func(C
 func (p *past) readStrays(ctx context.Context, emit func(Changes) error) error {
 	tasks := taskRunKind(p.api)
 	strays := stretch[TaskRun]{api: p.api, of: tasks, filters: p.known.taskEnd, base: p.filter(), within: p.within}
-	if p.query.Flow == "" {
-		yes, loose := true, strays
-		loose.run.FlowRunID = &AnyID{IsNull: &yes}
-		if err := loose.read(ctx, func(page Page[TaskRun]) error { return emit(changesOf(tasks, page)) }); err != nil {
-			return err
-		}
+	yes, loose := true, strays
+	loose.run.FlowRunID = &AnyID{IsNull: &yes}
+	if err := loose.read(ctx, func(page Page[TaskRun]) error { return emit(changesOf(tasks, page)) }); err != nil {
+		return err
 	}
 	for _, outside := range p.outside() {
 		one := strays

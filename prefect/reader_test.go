@@ -79,9 +79,9 @@ func TestSnapshots(t *testing.T) {
 		}
 		w.AddArtifact(a)
 	}
-	artifact("b", parent, task, 2, "table")
-	artifact("a", parent, task, 1, "table")
-	artifact("a", parent, task, 3, "table") // a later version of the same key
+	for i, key := range []string{"d", "a", "c", "b", "e", "a"} { // the last one is a later version of the same key
+		artifact(key, parent, task, []int{4, 1, 3, 2, 5, 6}[i], "table")
+	}
 	artifact("note", parent, task, 1, "markdown")
 	artifact("own", parent, uuid.Nil, 1, "table")
 	artifact("early", parent, running, 1, "table")
@@ -97,7 +97,7 @@ func TestSnapshots(t *testing.T) {
 		"parent: flow=Load deployment=nightly own",
 		"child: flow=Sub placeholder=Sub-0",
 		"lost:",
-		"task: flow=Load deployment=nightly a b a",
+		"task: flow=Load deployment=nightly a b c d e a",
 		"alone:",
 		"far task: flow=Sub", // its flow run was read
 		"stray:",             // its flow run is not there
@@ -134,7 +134,7 @@ func TestSnapshotsReadAllArtifacts(t *testing.T) {
 	for i := range 120 {
 		id := w.taskRun(parent, noon)
 		w.end(id, noon)
-		for range []int{0, 1, 2, 90}[i%4/(1+i/8%3)] {
+		for range []int{0, 1, 2, 90}[i%4/(1+i/8%5)] {
 			w.AddArtifact(prefect.Artifact{FlowRunID: &parent, TaskRunID: &id, Created: noon})
 			want[id]++
 		}
@@ -317,10 +317,15 @@ func TestReaderServer(t *testing.T) {
 		w.FaultAlways(prefecttest.Path("/admin"), prefecttest.Status(http.StatusServiceUnavailable))
 		check(9)
 		// A server that keeps its version to itself is read all the same.
-		w.ClearFaults()
-		w.FaultAlways(prefecttest.Path("/admin"), prefecttest.Status(http.StatusForbidden))
 		want.Version = ""
-		reader = newReader(w)
-		check(1)
+		for _, fault := range []prefecttest.Fault{
+			prefecttest.Status(http.StatusForbidden), prefecttest.Status(http.StatusNotFound),
+			prefecttest.Status(http.StatusTeapot), prefecttest.LoginPage(),
+		} {
+			w.ClearFaults()
+			w.FaultAlways(prefecttest.Path("/admin"), fault)
+			reader = newReader(w)
+			check(1)
+		}
 	})
 }
