@@ -6,15 +6,15 @@ import "strings"
 func Nearest(name string, known []string) string {
 	best, bestDistance := "", 1+max(2, len(name)/3)
 	for _, candidate := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
+		if d := Distance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
 			best, bestDistance = candidate, d
 		}
 	}
 	return best
 }
 
-// distance is the number of letters to put in, take out or change to make b of a.
-func distance(a, b string) int {
+// Distance is the number of letters to put in, take out or change to make b of a.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

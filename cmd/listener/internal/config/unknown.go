@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/prefect-openlineage/listener/transport/settings"
 )
 
 // unknown warns of variables that look like settings and are none.
@@ -18,12 +20,12 @@ func (l *loader) unknown() {
 		switch {
 		case slices.Contains(known, name):
 		case strings.HasPrefix(name, "LISTENER_"):
-			l.warnUnknown(name, nearest(name, known))
+			l.warnUnknown(name, settings.Nearest(name, known))
 		case strings.HasPrefix(name, "OPENLINEAGE_") && !strings.HasPrefix(name, dynamicPrefix):
 			// Other programs read OPENLINEAGE_ variables too, so only what is close to one of ours is a slip.
 			if strings.Contains(name, "__") {
 				l.warnUnknown(name, dynamicPrefix+strings.TrimPrefix(name, "OPENLINEAGE_"))
-			} else if near := nearest(name, known); near != "" && distance(name, near) <= 2 {
+			} else if near := settings.Nearest(name, known); near != "" && settings.Distance(name, near) <= 2 {
 				l.warnUnknown(name, near)
 			}
 		}
@@ -46,36 +48,4 @@ func fixedNames() []string {
 		names = append(names, field.Tag.Get("envconfig"))
 	}
 	return names
-}
-
-// nearest is the known name that takes the fewest edits, none when all are far off.
-func nearest(name string, known []string) string {
-	best, least := "", len(name)/3+1
-	for _, candidate := range known {
-		if d := distance(name, candidate); d < least {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// distance is the number of single-byte edits between two texts (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
