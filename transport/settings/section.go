@@ -29,11 +29,12 @@ type Section struct {
 type report struct {
 	problems []error
 	warnings []string
+	asked    map[string]bool // the paths of all keys that somebody looked for, as documentation spells them
 }
 
 // New returns the section of values that stands at path.
 func New(path string, values map[string]any) *Section {
-	return &Section{path: path, values: values, used: map[string]bool{}, report: &report{}}
+	return &Section{path: path, values: values, used: map[string]bool{}, report: &report{asked: map[string]bool{}}}
 }
 
 // Path returns where the section stands; with a key, where that key stands.
@@ -46,6 +47,10 @@ func (s *Section) Err() error { return errors.Join(s.report.problems...) }
 
 // Warnings returns all warnings so far. Each names a path and holds no value.
 func (s *Section) Warnings() []string { return s.report.warnings }
+
+// Asked returns the paths of all keys that were looked for so far, in this section and all that share its report,
+// sorted: what their readers know. A key that is looked for only beside another one is missing while that one is unset.
+func (s *Section) Asked() []string { return slices.Sorted(maps.Keys(s.report.asked)) }
 
 // Refuse notes that a key cannot be used as it is. An empty key means the section itself.
 func (s *Section) Refuse(key, problem, hint string) {
@@ -65,6 +70,7 @@ func (s *Section) Warn(key, text string) {
 // null is unset.
 func (s *Section) lookup(names ...string) (string, any, bool) {
 	s.known = append(s.known, names[0])
+	s.report.asked[s.Path(names[0])] = true
 	found, value := "", any(nil)
 	for _, name := range names {
 		for _, key := range s.spellings(name) {

@@ -135,3 +135,23 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestAskedIsWhatReadersLookedFor(t *testing.T) {
+	t.Parallel()
+	s := settings.New("transport", map[string]any{"URL": "x", "odd": 1, "auth": map[string]any{"api_key": "k"}})
+	s.String("url")
+	s.Bool(false, "append")
+	auth := s.Map("auth")
+	auth.String("apiKey")
+	s.Map("retry").Number(1, "total")
+	s.Finish()
+	want := []string{
+		"transport.append", "transport.auth", "transport.auth.apiKey", "transport.retry", "transport.retry.total",
+		"transport.url",
+	}
+	for _, from := range []*settings.Section{s, auth} {
+		if diff := cmp.Diff(want, from.Asked()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
