@@ -1,6 +1,3 @@
-// Package state says what the listener keeps between two moments: the ledger of what was told of each run, the
-// reading position in Prefect, and the outbox with one delivery row per event and destination. These change together
-// in one transaction, so after a crash at any moment nothing is half-known.
 package state
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
@@ -29,10 +28,7 @@ func backlog(t testing.TB, path string, rows int) {
 	must(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	body := make([]byte, 600) // what 3 kB of JSON pack to
-	for i := range body {
-		body[i] = byte(rand.IntN(256)) //nolint:gosec // any bytes do
-	}
+	body := noise(600) // what 3 kB of JSON pack to
 	for _, statement := range []string{
 		"PRAGMA synchronous = OFF", "PRAGMA cache_size = -200000", "BEGIN",
 		fmt.Sprintf(`INSERT INTO lanes (lane, run) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
@@ -69,7 +65,7 @@ func backlogRows(t testing.TB) int {
 		must(t, err)
 		return rows
 	}
-	return 60_000
+	return scaled(60_000, 4000)
 }
 
 // TestLargeBacklog has an outbox that nobody emptied for days: the start is quick, and what a daemon does all the time
@@ -154,7 +150,7 @@ func TestBlockedLanes(t *testing.T) {
 	must(t, s.Register(t.Context(), []state.Destination{{Name: "one", Kind: "http"}}))
 	flow := portion(0)
 	commit(t, s, state.Batch{Events: flow.Events[:1]})
-	const tasks = 3000
+	tasks := scaled(3000, 300)
 	var batch state.Batch
 	for i := range tasks {
 		for _, e := range portion(i + 1).Events {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,36 +136,36 @@ func position(ctx context.Context, s *sqlite.Store) (int, error) {
 	return i, err
 }
 
+// heard is what a child promised so far.
+type heard struct {
+	committed int // the last
+	settled   map[int64]bool
+	err       string
+}
+
 // process is a running child.
 type process struct {
 	cmd   *exec.Cmd
 	lines chan string
 	stop  io.Closer // ends a child that holds a store
+	heard heard
 }
 
 // startChild runs the test binary as that kind of child, under the given program if there is one.
 func startChild(t *testing.T, kind, path string, under ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append(under, self, "-test.run=^$")
+	must(t, err)
+	args := slices.Concat(under, []string{self, "-test.run=^$"})
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), childEnv+"="+kind, pathEnv+"="+path)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := &process{cmd: cmd, lines: make(chan string, 1<<16), stop: in}
+	must(t, err)
+	must(t, cmd.Start())
+	p := &process{cmd: cmd, lines: make(chan string, 1<<16), stop: in, heard: heard{settled: map[int64]bool{}}}
 	go func() {
 		defer close(p.lines)
 		for scanner := bufio.NewScanner(out); scanner.Scan(); {
@@ -174,44 +175,40 @@ func startChild(t *testing.T, kind, path string, under ...string) *process {
 	return p
 }
 
-// await waits for the child to say that, and fails the test if it ends first.
+// await waits for the child to say that word, and fails the test if it ends first.
 func (p *process) await(t *testing.T, word string) {
 	t.Helper()
 	for line := range p.lines {
+		p.note(t, line)
 		if strings.HasPrefix(line, word) {
 			return
 		}
 	}
-	t.Fatalf("the child ended before it said %q: %v", word, p.cmd.Wait())
-}
-
-// heard is what a child had been promised when it ended.
-type heard struct {
-	committed int // the last
-	settled   map[int64]bool
-	err       string
+	t.Fatalf("the child ended before it said %q: %v, %s", word, p.cmd.Wait(), p.heard.err)
 }
 
 // listen reads to the end of the child's words and waits for its end.
 func (p *process) listen(t *testing.T) (heard, error) {
 	t.Helper()
-	h := heard{settled: map[int64]bool{}}
 	for line := range p.lines {
-		word, rest, _ := strings.Cut(line, " ")
-		switch word {
-		case saidCommitted:
-			if _, err := fmt.Sscan(rest, &h.committed); err != nil {
-				t.Fatal(err)
-			}
-		case saidSettled:
-			var seq int64
-			if _, err := fmt.Sscan(rest, &seq); err != nil {
-				t.Fatal(err)
-			}
-			h.settled[seq] = true
-		case saidError:
-			h.err = rest
-		}
+		p.note(t, line)
 	}
-	return h, p.cmd.Wait()
+	return p.heard, p.cmd.Wait()
+}
+
+func (p *process) note(t *testing.T, line string) {
+	t.Helper()
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case saidCommitted:
+		_, err := fmt.Sscan(rest, &p.heard.committed)
+		must(t, err)
+	case saidSettled:
+		var seq int64
+		_, err := fmt.Sscan(rest, &seq)
+		must(t, err)
+		p.heard.settled[seq] = true
+	case saidError:
+		p.heard.err = rest
+	}
 }

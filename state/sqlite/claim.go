@@ -133,7 +133,10 @@ func load(q reader, dest int64, seqs []int64) ([]state.Delivery, error) {
 	return due, nil
 }
 
-const eventColumns = `l.run, a.run, e.first, e.type, e.time, e.run_id, e.namespace, e.name, e.codec, e.body`
+const (
+	eventFacts   = `l.run, a.run, e.first, e.type, e.time, e.run_id, e.namespace, e.name`
+	eventColumns = eventFacts + `, e.codec, e.body`
+)
 
 // eventRow takes the columns of one event.
 type eventRow struct {

@@ -19,10 +19,12 @@ const deadColumns = `x.id, t.name, x.seq, e.enqueued, x.died, d.attempts, x.reas
 const deadJoins = ` FROM dead x JOIN deliveries d ON d.seq = x.seq AND d.dest = x.dest JOIN events e ON e.seq = x.seq
 	JOIN destinations t ON t.dest = x.dest JOIN lanes l ON l.lane = e.lane LEFT JOIN lanes a ON a.lane = e.ancestor`
 
+const listLetters = `SELECT ` + deadColumns + eventFacts + `, 0, x''` + deadJoins
+
 // DeadLetters lists the dead letters that pass the filter by rising ID, a page at a time, without bodies and histories.
 func (s *Store) DeadLetters(ctx context.Context, filter state.DeadFilter) ([]state.DeadLetter, error) {
 	where, args := conditions(filter)
-	query := `SELECT ` + deadColumns + strings.TrimSuffix(eventColumns, "e.codec, e.body") + `0, x''` + deadJoins + where
+	query := listLetters + where
 	var letters []state.DeadLetter
 	err := s.read(ctx, func(q reader) error {
 		// The text depends on the filter, so it is not worth keeping prepared.

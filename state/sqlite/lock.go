@@ -18,13 +18,27 @@ import (
 // that ends; the file itself stays, since removing it could let two processes lock two files of one name.
 type lock struct{ file *os.File }
 
+// A command that looks whether a daemon runs holds the lock for a moment, which must not turn a daemon away.
+const (
+	lockTries = 5
+	lockWait  = 20 * time.Millisecond
+)
+
 func (f files) takeLock() (*lock, error) {
 	// Go opens with O_CLOEXEC: no child keeps the lock alive.
 	file, err := os.OpenFile(f.lock(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store's lock: %w", err)
 	}
-	if err := flock(file); err != nil {
+	err = flock(file)
+	for range lockTries {
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(lockWait)
+		err = flock(file)
+	}
+	if err != nil {
 		holder := readHolder(file)
 		_ = file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {

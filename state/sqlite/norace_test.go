@@ -3,3 +3,6 @@
 package sqlite_test
 
 const raceEnabled = false
+
+// scaled is the size of a test: the full one, or under the race detector the small one.
+func scaled(full, _ int) int { return full }

@@ -40,7 +40,7 @@ func (s *Store) OpenRuns(ctx context.Context, now time.Time, limit int, active f
 		}
 		if id := asID(run); active == nil || !active(id) {
 			open = append(open, state.OpenRun{
-				ID: id, Kind: adapter.Kind(kind), //nolint:gosec // a CHECK bounds it
+				ID: id, Kind: adapter.Kind(kind),
 				FirstSaid: moment(said), Checked: optionalMoment(checked), Missed: optionalMoment(missed),
 			})
 		}

@@ -19,7 +19,7 @@ func useAll(t *testing.T, s *sqlite.Store) {
 	must(t, s.Register(ctx, []state.Destination{{Name: "one"}, {Name: "two", After: "one"}}))
 	for i := range 3 {
 		batch := portion(i)
-		batch.Told[0].Phase = adapter.Phase(i) //nolint:gosec // small
+		batch.Told[0].Phase = adapter.Phase(i)
 		batch.Events[1].Ancestor = batch.Events[0].Run
 		commit(t, s, batch)
 	}

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/prefect-openlineage/listener/state"
@@ -27,12 +27,8 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (state.Purged, erro
 		return done, err
 	}
 	done.More = done.Runs == purgeRows
-	err = s.write(ctx, "purging keys", func(t *tx) error {
-		more, err := t.sweepLanes(nanos(before))
-		done.More = done.More || more
-		return err
-	})
-	if err != nil || done.More {
+	more, err := s.sweep(ctx, nanos(before))
+	if done.More = done.More || more; err != nil || done.More {
 		return done, err
 	}
 	if err := s.write(ctx, "purging names", func(t *tx) error { return t.purgeNames(nanos(before)) }); err != nil {
@@ -51,26 +47,45 @@ func (t *tx) purgeTold(before int64) (int, error) {
 	return len(lanes), t.dropLanes(lanes, before)
 }
 
-// sweepLanes looks through the next lanes for such as no ledger entry stands for any more. It goes round and round, a
-// piece at each call, and returns whether it is on its way.
-func (t *tx) sweepLanes(before int64) (more bool, err error) {
-	var text string
-	if _, err := t.get(`SELECT value FROM meta WHERE name = 'swept'`, nil, &text); err != nil {
-		return false, err
-	}
-	from, _ := strconv.ParseInt(text, 10, 64)
-	lanes, err := t.numbers(`SELECT lane FROM lanes WHERE lane > ? ORDER BY lane LIMIT ?`, from, purgeRows)
+// sweepLanes is how many lanes one purge looks through.
+const sweepLanes = 20_000
+
+// sweep looks through the next lanes for such as no ledger entry stands for any more: what was still in the outbox when
+// its entry went. It goes round and round, a piece at each call, and returns whether it broke off within a piece.
+func (s *Store) sweep(ctx context.Context, before int64) (more bool, err error) {
+	from := s.swept.Load()
+	to := from + sweepLanes
+	var orphans []int64
+	var last int64
+	err = s.read(ctx, func(q reader) error {
+		if _, err := q.get(`SELECT coalesce(max(lane), 0) FROM lanes`, nil, &last); err != nil {
+			return err
+		}
+		return q.each(func(rows *sql.Rows) error {
+			var lane int64
+			err := rows.Scan(&lane)
+			orphans = append(orphans, lane)
+			return err
+		}, `SELECT l.lane FROM lanes l WHERE l.lane > ? AND l.lane <= ?
+			AND NOT EXISTS (SELECT 1 FROM told t WHERE t.lane = l.lane) ORDER BY l.lane LIMIT ?`, from, to, purgeRows)
+	})
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("looking for lanes without an entry: %w", err)
 	}
-	var next int64
-	if more = len(lanes) == purgeRows; more {
-		next = lanes[len(lanes)-1]
+	if len(orphans) > 0 {
+		err := s.write(ctx, "purging keys", func(t *tx) error { return t.dropLanes(orphans, before) })
+		if err != nil {
+			return false, err
+		}
 	}
-	if err := t.dropLanes(lanes, before); err != nil {
-		return false, err
+	switch {
+	case len(orphans) == purgeRows:
+		to, more = orphans[len(orphans)-1], true
+	case to >= last:
+		to = 0
 	}
-	return more, t.putMeta("swept", strconv.FormatInt(next, 10))
+	s.swept.Store(to)
+	return more, nil
 }
 
 // dropLanes removes, of those of these lanes that have no ledger entry, the keys said before that moment, and the lane

@@ -53,7 +53,7 @@ func (r *readers) close() error {
 
 // reader is one consistent view of the store.
 type reader struct {
-	ctx  context.Context //nolint:containedctx // lives as long as the read
+	ctx  context.Context // lives as long as the read
 	pool *readers
 	tx   *sql.Tx
 	// own are queries that nobody had asked before, prepared for this read alone.
@@ -65,7 +65,7 @@ type reader struct {
 func (s *Store) read(ctx context.Context, do func(q reader) error) error {
 	own := map[string]*sql.Stmt{}
 	if err := s.view(ctx, own, do); err != nil {
-		return s.files.classify(err)
+		return s.judge(err)
 	}
 	for query := range own {
 		s.readers.prepare(ctx, query)

@@ -1,9 +1,9 @@
 package sqlite_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +20,9 @@ import (
 func fill(t *testing.T, s *sqlite.Store, from int) int {
 	t.Helper()
 	for i := from; i < from+10_000; i++ {
-		_, err := s.Commit(t.Context(), portion(i))
+		batch := portion(i)
+		batch.Events[0].Body = noise(10_000)
+		_, err := s.Commit(t.Context(), batch)
 		if err == nil {
 			continue
 		}
@@ -35,7 +37,7 @@ func fill(t *testing.T, s *sqlite.Store, from int) int {
 
 func TestPageLimit(t *testing.T) {
 	t.Parallel()
-	s := openDaemon(t, storeIn(memoryDir(t)), sqlite.Options{MaxPages: 150})
+	s := openDaemon(t, storeIn(memoryDir(t)), sqlite.Options{MaxPages: 300})
 	defer s.Close()
 	must(t, s.Register(t.Context(), []state.Destination{{Name: "one", Kind: "http"}}))
 	failed := fill(t, s, 1)
@@ -58,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("no disk to fill: %v, %s", err, out) // it takes root
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("umount", disk).CombinedOutput(); err != nil { //nolint:noctx // the test's context is over
+		if out, err := exec.Command("umount", disk).CombinedOutput(); err != nil {
 			t.Errorf("unmounting: %v, %s", err, out)
 		}
 	})
@@ -108,9 +110,9 @@ func TestUnwritableFolder(t *testing.T) {
 	must(t, err)
 	program := filepath.Join(folder, "program")
 	must(t, copyFile(self, program))
-	must(t, os.Chmod(program, 0o755)) //nolint:gosec // another user runs it
-	must(t, os.Chmod(folder, 0o555))  //nolint:gosec // another user looks into it
-	defer os.Chmod(folder, 0o700)     //nolint:gosec // so that it can be removed
+	must(t, os.Chmod(program, 0o755))
+	must(t, os.Chmod(folder, 0o555))
+	defer os.Chmod(folder, 0o700)
 
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^$")
 	cmd.Env = append(os.Environ(), childEnv+"=open", pathEnv+"="+storeIn(folder))
@@ -151,16 +153,17 @@ func TestLevelsOff(t *testing.T) {
 		must(t, err)
 		return size.Database
 	}
-	first := day(0, 200)
+	portions := scaled(200, 40)
+	first := day(0, portions)
 	var last int64
 	for n := range 5 {
-		last = day(1000*(n+1), 200)
+		last = day(1000*(n+1), portions)
 	}
 	if last > first+first/4 {
 		t.Errorf("the files grew from %d to %d bytes under the same load", first, last)
 	}
 	large := manyBytes(t, s, 40<<20)
-	if after := day(9000, 200); after > large/2 {
+	if after := day(9000, portions); after > large/2 {
 		t.Errorf("after an outage the files take %d of %d bytes", after, large)
 	}
 }
@@ -172,13 +175,17 @@ func manyBytes(t *testing.T, s *sqlite.Store, bytes int) int64 {
 	for i := range bytes / each {
 		batch := portion(100_000 + i)
 		batch.Events = batch.Events[:1]
-		batch.Events[0].Body = make([]byte, each)
-		for n := range batch.Events[0].Body {
-			batch.Events[0].Body[n] = byte(rand.Uint32()) //nolint:gosec // so that it can't be packed
-		}
+		batch.Events[0].Body = noise(each)
 		commit(t, s, batch)
 	}
 	size, err := s.Size(t.Context())
 	must(t, err)
 	return size.Database
+}
+
+// noise is a body that can't be packed.
+func noise(n int) []byte {
+	body := make([]byte, n)
+	_, _ = rand.Read(body)
+	return body
 }

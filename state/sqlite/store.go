@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type Store struct {
 	readers *readers
 	marker  markerKeeper
 	log     logKeeper
+	swept   atomic.Int64 // the lane up to which a purge has looked
 	// recovering is set while a damaged store is being replaced.
 	recovering *Recovered
 }

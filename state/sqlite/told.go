@@ -144,11 +144,11 @@ func (r *toldRow) targets() []any {
 
 func (r *toldRow) told() adapter.Told {
 	told := adapter.Told{
-		ID: asID(r.run), Kind: adapter.Kind(r.kind), //nolint:gosec // a CHECK bounds it
+		ID: asID(r.run), Kind: adapter.Kind(r.kind),
 		Run:      adapter.RunRef{RunID: asID(r.runID), Namespace: r.namespace.String, Name: r.name.String},
 		Ancestor: asID(r.ancestor), JobFacets: r.facets,
 		FlowRunID: asID(r.flowRun), FlowID: asID(r.flow), DeploymentID: asID(r.deployment),
-		Phase: adapter.Phase(r.phase), Start: optionalMoment(r.start), //nolint:gosec // a CHECK bounds it
+		Phase: adapter.Phase(r.phase), Start: optionalMoment(r.start),
 		EndType: adapter.EventType(r.endType.String), End: optionalMoment(r.end),
 		Inferred: r.inferred, Missed: optionalMoment(r.missed),
 	}

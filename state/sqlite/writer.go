@@ -34,6 +34,9 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 
 // take waits for the turn; give ends it.
 func (w *writer) take(ctx context.Context) error {
+	if ctx.Err() != nil { // even if it is the writer's turn
+		return context.Cause(ctx)
+	}
 	select {
 	case <-w.turn:
 		return nil
@@ -55,7 +58,7 @@ func (w *writer) close() error {
 // tx is one write transaction. Its first error makes every later call return that error, and the transaction void.
 type tx struct {
 	w     *writer
-	ctx   context.Context //nolint:containedctx // lives as long as the transaction
+	ctx   context.Context // lives as long as the transaction
 	now   int64
 	err   error
 	cache txCache

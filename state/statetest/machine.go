@@ -49,7 +49,7 @@ func testModel(t *testing.T, rig Rig) {
 
 type machine struct {
 	t       *testing.T
-	ctx     context.Context //nolint:containedctx // lives as long as the test
+	ctx     context.Context // lives as long as the test
 	rig     Rig
 	place   string
 	clock   *Clock
@@ -86,7 +86,7 @@ func (m *machine) commit(r *rapid.T) {
 		e.Body = []byte(fmt.Sprintf(`{"version":%d}`, m.commits))
 		batch.Events = append(batch.Events, e)
 		if rapid.Bool().Draw(r, "told") {
-			batch.Told = append(batch.Told, entry(run.run, adapter.Phase(rapid.IntRange(0, 2).Draw(r, "phase")))) //nolint:gosec // small
+			batch.Told = append(batch.Told, entry(run.run, adapter.Phase(rapid.IntRange(0, 2).Draw(r, "phase"))))
 		}
 	}
 	if rapid.IntRange(0, 3).Draw(r, "named") == 0 {

@@ -45,7 +45,7 @@ func testEventComesBack(t *testing.T, rig Rig) {
 
 func testBodies(t *testing.T, rig Rig) {
 	random := make([]byte, 5000)
-	for i, source := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ { //nolint:gosec // any bytes do
+	for i, source := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ {
 		random[i] = byte(source.Uint32())
 	}
 	for name, body := range map[string][]byte{
