@@ -1,0 +1,29 @@
+package factory
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prefect-openlineage/listener/transport/settings"
+)
+
+// AskedKeys returns the keys that are looked for in a configuration, each with its path below the transport.
+func AskedKeys(spec map[string]any) []string {
+	root := settings.New(Root, spec)
+	planner{options: Options{
+		Getenv: func(string) string { return "" }, Order: func(string) []string { return nil }, Now: time.Now,
+	}}.plan(root)
+	keys := root.Asked()
+	for i := range keys {
+		keys[i] = strings.TrimPrefix(keys[i], Root+".")
+	}
+	return keys
+}
+
+// TypeNames are the types that there are, LaterNames those of the Python client that are not here yet; both sorted.
+func TypeNames() []string { return typeNames() }
+
+// LaterNames are described at TypeNames.
+func LaterNames() []string { return slices.Sorted(maps.Keys(later)) }
