@@ -86,7 +86,7 @@ func (p *portion) news() ([]prefect.FlowRun, []prefect.TaskRun) {
 
 func (p *portion) isNews(id uuid.UUID, row prefect.Snapshot) bool {
 	told := p.known[id]
-	if p.mode.Resend {
+	if p.mode.again() {
 		told = untold(told)
 	}
 	return p.adapter.News(row, told)

@@ -75,7 +75,7 @@ func (p *portion) tellOne(id uuid.UUID, s prefect.Snapshot) {
 		return
 	}
 	before := told
-	if p.mode.Resend {
+	if p.mode.again() {
 		told = untold(told)
 	}
 	telling := p.adapter.Tell(s, told, p.upstream)
@@ -84,7 +84,7 @@ func (p *portion) tellOne(id uuid.UUID, s prefect.Snapshot) {
 	if len(telling.Edges) > 0 {
 		p.edges[id] = telling.Edges
 	}
-	if p.mode.Resend && before.Phase != adapter.Unsaid {
+	if p.mode.again() && before.Phase != adapter.Unsaid {
 		return
 	}
 	p.known[id] = telling.Told

@@ -59,13 +59,18 @@ type Mode struct {
 	// Live portions may leave a run for the next poll when something it refers to cannot be read yet, and believe that
 	// a run which is gone twice has ended.
 	Live bool
-	// Destinations limits the deliveries; nil: all.
+	// Destinations limits the deliveries; nil: all. Those that are named get what they were never given, though it was
+	// told to others before.
 	Destinations []string
-	// Resend tells again what was told before, and leaves the ledger's entry of such runs alone.
+	// Resend gives a destination again what it was given before.
 	Resend bool
 	// Explain is told of each run why it is or is not told about. Nil: nobody asks.
 	Explain func(Reason)
 }
+
+// again says whether runs are told anew that were told before. That leaves their ledger entries alone; the store knows
+// which destination is to get what comes of it.
+func (m Mode) again() bool { return m.Resend || m.Destinations != nil }
 
 // Record commits one portion and everything that its events need to stand on. After an error nothing of it is stored.
 func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mode) (state.Committed, error) {

@@ -170,6 +170,25 @@ func TestResendLeavesTheLedgerAlone(t *testing.T) {
 	}
 }
 
+// A destination that joined later is named: it is told what the others know, and the store sees to it that only those
+// get it that lack it.
+func TestNamedDestinationsAreToldAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	flow := r.flowRun("Flow", 0, 5)
+	changes := prefect.Changes{FlowRuns: []prefect.FlowRun{flow}}
+	r.record(changes, live)
+	first := r.ledger.last()
+	r.record(changes, ingest.Mode{Destinations: []string{"late"}})
+	again := r.ledger.last()
+	if diff := cmp.Diff(first.Events, again.Events); diff != "" {
+		t.Errorf("what the late one is told differs (-first +again):\n%s", diff)
+	}
+	if len(again.Told) != 0 || again.Resend || !cmp.Equal(again.Destinations, []string{"late"}) {
+		t.Errorf("the batch is %+v", again)
+	}
+}
+
 func TestGoneTwiceIsAnAbort(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
