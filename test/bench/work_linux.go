@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// work keeps a core busy for a time of the core's own, so that on a machine with much to do it takes longer, as all
+// else there does.
+func work(ctx context.Context, d time.Duration) {
+	runtime.LockOSThread() // the clock is the thread's
+	defer runtime.UnlockOSThread()
+	var began, now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &began) != nil {
+		pause(ctx, d)
+		return
+	}
+	until := began.Nano() + d.Nanoseconds()
+	for now.Nano() < until && ctx.Err() == nil {
+		for range 1000 {
+			spin++
+		}
+		if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) != nil {
+			return
+		}
+	}
+}
+
+// spin is what work counts. One server at a time works.
+var spin uint64

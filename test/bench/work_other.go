@@ -1,0 +1,11 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// work takes a time. Elsewhere than on Linux no core is kept busy with it.
+func work(ctx context.Context, d time.Duration) { pause(ctx, d) }
