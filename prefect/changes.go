@@ -19,7 +19,8 @@ type Cursor struct {
 }
 
 // Changes is one portion of what a poll or a history read found: a few pages at most, so that memory stays flat.
-// A flow run comes no later than its task runs do where one read sees both.
+// A flow run comes no later than its task runs do where one read sees both. A poll that catches up reads one stretch
+// of time after the other: there a task run comes before its flow run where it ended in an earlier stretch.
 type Changes struct {
 	FlowRuns []FlowRun
 	TaskRuns []TaskRun

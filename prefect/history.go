@@ -123,7 +123,9 @@ func belongs[T run](in span, row T) bool {
 
 // readStretch reads all that started or ended in the stretch.
 func (p *past) readStretch(ctx context.Context, emit func(Changes) error) error {
-	flows := stretch[FlowRun]{api: p.api, of: flowRunKind(p.api), filters: p.known.flowEnd, base: p.filter(), within: p.within}
+	flows := stretch[FlowRun]{
+		api: p.api, of: flowRunKind(p.api), filters: p.known.flowEnd, base: p.filter(), within: p.within, first: firstGathered,
+	}
 	err := flows.read(ctx, func(page Page[FlowRun]) error {
 		return p.withTaskRuns(ctx, page, emit)
 	})

@@ -13,7 +13,7 @@ const (
 	mostGathered = 3 * MaxPage
 	// leastGathered is the shortest stretch that is still cut in two because it holds more runs than that.
 	leastGathered = time.Second
-	// firstGathered is the stretch that is tried first.
+	// firstGathered is the stretch of flow runs that is tried first.
 	firstGathered = time.Hour
 )
 
@@ -25,6 +25,7 @@ type stretch[T run] struct {
 	base    Filter
 	run     RunFilter
 	within  span
+	first   time.Duration // the length of the first slice
 }
 
 // read gives the runs in order: first those that ended in the span and started before it or never, then those that
@@ -77,7 +78,7 @@ func (s stretch[T]) readEnded(ctx context.Context, r RunFilter, want func(T) boo
 // readStarted gives the runs that started in the span, slice by slice. A slice is held as a whole, to put it in
 // order: servers are slow at ordering by start time.
 func (s stretch[T]) readStarted(ctx context.Context, emit func(Page[T]) error) error {
-	cut := slicer{width: firstGathered}
+	cut := slicer{width: s.first}
 	for from := s.within.from; from.Before(s.within.to); {
 		in := cut.next(from, s.within.to, false)
 		length := in.to.Sub(in.from)

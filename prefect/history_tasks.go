@@ -46,7 +46,10 @@ func (p *past) taskRunsOf(ctx context.Context, flowRuns []uuid.UUID, emit func(C
 // those whose flow run began before the stretch and ended after it, or not at all, or ended before its task did.
 func (p *past) readStrays(ctx context.Context, emit func(Changes) error) error {
 	tasks := taskRunKind(p.api)
-	strays := stretch[TaskRun]{api: p.api, of: tasks, filters: p.known.taskEnd, base: p.filter(), within: p.within}
+	strays := stretch[TaskRun]{
+		api: p.api, of: tasks, filters: p.known.taskEnd, base: p.filter(), within: p.within,
+		first: p.within.to.Sub(p.within.from), // there are few
+	}
 	yes, loose := true, strays
 	loose.run.FlowRunID = &AnyID{IsNull: &yes}
 	if err := loose.read(ctx, func(page Page[TaskRun]) error { return emit(changesOf(tasks, page)) }); err != nil {

@@ -94,8 +94,7 @@ func (e *yieldError) Error() string { return e.err.Error() }
 func (e *yieldError) Unwrap() error { return e.err }
 
 func unwrapYield(err error) error {
-	var theirs *yieldError
-	if errors.As(err, &theirs) {
+	if theirs, ok := errors.AsType[*yieldError](err); ok {
 		return theirs.err
 	}
 	return err

@@ -81,11 +81,11 @@ func TestPortionMarksTheTakersError(t *testing.T) {
 	if tooWide(err) {
 		t.Error("the taker's error passes for the server's")
 	}
-	if got := unwrapYield(err); got != error(theirs) {
+	if got := unwrapYield(err); got != error(theirs) { //nolint:errorlint // it must come back as it was
 		t.Errorf("got %v", got)
 	}
 	ours := errors.New("ours")
-	if got := unwrapYield(ours); got != ours {
+	if got := unwrapYield(ours); got != ours { //nolint:errorlint // likewise
 		t.Errorf("got %v", got)
 	}
 }

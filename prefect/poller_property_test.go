@@ -34,8 +34,6 @@ type model struct {
 	moved   map[uuid.UUID]bool      // since the poll began
 	open    map[uuid.UUID]bool      // seen running, and no end seen since
 	last    map[uuid.UUID]prefect.StateType
-	shown   map[uuid.UUID]bool // the ends that showed within what a look back promises
-	since   time.Time
 }
 
 // TestPollProperty lets rows be added, end, come alive again, be deleted and show late, between polls and between the

@@ -273,7 +273,7 @@ func TestPollHandsBackTheTakersError(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, full) || err != error(full) {
+		if !errors.Is(err, full) || err != error(full) { //nolint:errorlint // it must come back as it was
 			t.Fatalf("got %v", err)
 		}
 		if portions != stop+1 || w.cur != before {

@@ -122,16 +122,11 @@ func (s *slicer) cut(err error, length time.Duration) bool {
 
 // tooWide says whether a narrower query may pass where this one failed.
 func tooWide(err error) bool {
-	var theirs *yieldError
-	var refusal *Error
-	switch {
-	case errors.As(err, &theirs):
+	if _, theirs := errors.AsType[*yieldError](err); theirs {
 		return false
-	case errors.Is(err, ErrTimeout):
-		return true
-	default:
-		return errors.As(err, &refusal) && refusal.Status >= http.StatusInternalServerError
 	}
+	refusal, ok := errors.AsType[*Error](err)
+	return errors.Is(err, ErrTimeout) || ok && refusal.Status >= http.StatusInternalServerError
 }
 
 func earlier(a, b time.Time) time.Time {

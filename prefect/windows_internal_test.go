@@ -13,7 +13,7 @@ var midday = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 func TestCursorBegin(t *testing.T) {
 	t.Parallel()
-	at := func(d time.Duration) time.Time { return midday.Add(d) }
+	at := midday.Add
 	for _, test := range []struct {
 		name      string
 		cur, want Cursor
@@ -64,7 +64,7 @@ func TestCursorBegin(t *testing.T) {
 
 func TestCursorSweeps(t *testing.T) {
 	t.Parallel()
-	at := func(d time.Duration) time.Time { return midday.Add(d) }
+	at := midday.Add
 	due := func(from, to time.Duration) *span { return &span{from: at(from), to: at(to)} }
 	for _, test := range []struct {
 		name     string
