@@ -48,12 +48,23 @@ func (p *packer) pack(body []byte) (codec int, stored []byte, err error) {
 }
 
 // unpack returns the body as it was given.
-func unpack(codec int, stored []byte) ([]byte, error) {
+func unpack(codec int, stored []byte) ([]byte, error) { return new(unpacker).unpack(codec, stored) }
+
+// unpacker unpacks one body after the other. What it works with takes tens of kB and longer to make than a body to
+// unpack, so whoever reads many bodies uses one for all.
+type unpacker struct {
+	stored bytes.Reader
+	r      io.ReadCloser
+	out    bytes.Buffer
+}
+
+// unpack returns the body as it was given, in memory of its own.
+func (u *unpacker) unpack(codec int, stored []byte) ([]byte, error) {
 	switch codec {
 	case plain:
 		return stored, nil
 	case deflate:
-		body, err := io.ReadAll(flate.NewReader(bytes.NewReader(stored)))
+		body, err := u.inflate(stored)
 		if err != nil {
 			return nil, fmt.Errorf("unpacking a body: %w", err)
 		}
@@ -61,6 +72,22 @@ func unpack(codec int, stored []byte) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("unpacking a body: codec %d is unknown", codec)
 	}
+}
+
+func (u *unpacker) inflate(stored []byte) ([]byte, error) {
+	u.stored.Reset(stored)
+	if again, ok := u.r.(flate.Resetter); ok {
+		if err := again.Reset(&u.stored, nil); err != nil {
+			return nil, err
+		}
+	} else {
+		u.r = flate.NewReader(&u.stored)
+	}
+	u.out.Reset()
+	if _, err := u.out.ReadFrom(u.r); err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, u.out.Len()), u.out.Bytes()...), nil
 }
 
 // notNil keeps an empty value apart from NULL.

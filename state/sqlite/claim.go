@@ -108,6 +108,7 @@ const deliveryBySeq = `SELECT d.attempts, coalesce((SELECT reason FROM tries y W
 
 func load(q reader, dest int64, seqs []int64) ([]state.Delivery, error) {
 	due := make([]state.Delivery, 0, len(seqs))
+	var bodies unpacker
 	size := 0
 	for _, seq := range seqs {
 		d := state.Delivery{Seq: seq}
@@ -121,7 +122,7 @@ func load(q reader, dest int64, seqs []int64) ([]state.Delivery, error) {
 		if !found {
 			continue
 		}
-		if d.Event, err = e.event(); err != nil {
+		if d.Event, err = e.event(&bodies); err != nil {
 			return nil, err
 		}
 		d.Enqueued = moment(enqueued)
@@ -153,8 +154,8 @@ func (e *eventRow) targets() []any {
 	return []any{&e.run, &e.ancestor, &e.first, &e.kind, &e.time, &e.runID, &e.namespace, &e.name, &e.codec, &e.body}
 }
 
-func (e *eventRow) event() (adapter.Event, error) {
-	body, err := unpack(e.codec, e.body)
+func (e *eventRow) event(bodies *unpacker) (adapter.Event, error) {
+	body, err := bodies.unpack(e.codec, e.body)
 	return adapter.Event{
 		Run: asID(e.run), Ancestor: asID(e.ancestor), First: e.first, Type: adapter.EventType(e.kind), Time: moment(e.time),
 		Job:  adapter.RunRef{RunID: asID(e.runID), Namespace: e.namespace, Name: e.name},

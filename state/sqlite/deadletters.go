@@ -83,7 +83,7 @@ func scanLetter(rows interface{ Scan(dest ...any) error }) (state.DeadLetter, er
 		return letter, err
 	}
 	letter.Enqueued, letter.Died = moment(enqueued), moment(died)
-	letter.Event, err = e.event()
+	letter.Event, err = e.event(new(unpacker))
 	if len(letter.Event.Body) == 0 {
 		letter.Event.Body = nil
 	}

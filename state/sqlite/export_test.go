@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io/fs"
 	"maps"
 	"slices"
@@ -49,9 +50,10 @@ func Migrate(ctx context.Context, db *sql.DB, source fs.FS, from int) error {
 // Classify is what the store makes of an error of its file or disk.
 func Classify(path string, err error) error { return files{db: path}.classify(err) }
 
-// PackTwice packs two bodies one after the other and returns them unpacked.
+// PackTwice packs two bodies one after the other and returns them unpacked, with something damaged between them.
 func PackTwice(a, b []byte) (first, second []byte, err error) {
 	var p packer
+	var u unpacker
 	for _, body := range []struct {
 		in  []byte
 		out *[]byte
@@ -60,8 +62,11 @@ func PackTwice(a, b []byte) (first, second []byte, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if *body.out, err = unpack(codec, slices.Clone(stored)); err != nil {
+		if *body.out, err = u.unpack(codec, slices.Clone(stored)); err != nil {
 			return nil, nil, err
+		}
+		if _, err := u.unpack(deflate, []byte("damaged")); err == nil {
+			return nil, nil, errors.New("a damaged body was unpacked")
 		}
 	}
 	return first, second, nil
