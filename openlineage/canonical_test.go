@@ -3,6 +3,7 @@ package openlineage_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -104,11 +105,7 @@ func holdsNull(v any) bool {
 	case nil:
 		return true
 	case []any:
-		for _, item := range v {
-			if holdsNull(item) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, holdsNull)
 	case map[string]any:
 		for _, item := range v {
 			if holdsNull(item) {

@@ -1,6 +1,7 @@
 package openlineage
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -10,10 +11,8 @@ import (
 // In doubt it is one, except for names that count or describe secrets: max_tokens, token_type.
 func SecretKey(name string) bool {
 	words := nameWords(name)
-	for _, word := range words {
-		if describesSecrets(word) {
-			return false
-		}
+	if slices.ContainsFunc(words, describesSecrets) {
+		return false
 	}
 	joined := strings.Join(words, "")
 	for _, part := range []string{

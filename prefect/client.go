@@ -25,7 +25,6 @@ type Observer interface {
 type Client struct {
 	base      *url.URL // without user, query and trailing slash
 	userAgent string
-	headers   http.Header
 	creds     *credentials
 	csrf      *csrf
 	http      *retryablehttp.Client
@@ -59,7 +58,7 @@ func NewClient(cfg Config, log *zap.Logger, metrics Observer) (*Client, error) {
 		log.Warn("the certificate of the Prefect server is not checked (PREFECT_API_TLS_INSECURE_SKIP_VERIFY)")
 	}
 	c := &Client{
-		base: base, userAgent: cfg.UserAgent, headers: headers, creds: newCredentials(cfg, headers),
+		base: base, userAgent: cfg.UserAgent, creds: newCredentials(cfg, headers),
 		csrf: &csrf{client: uuid.New()}, log: log,
 	}
 	c.pageLimit.Store(MaxPage)
@@ -73,8 +72,16 @@ func NewClient(cfg Config, log *zap.Logger, metrics Observer) (*Client, error) {
 // Close releases the client's connections. Requests that are under way finish.
 func (c *Client) Close() { c.http.HTTPClient.CloseIdleConnections() }
 
-// SetCredentials replaces the API key and the auth string, for secrets that are read again when their file changes.
-func (c *Client) SetCredentials(apiKey, authString string) { c.creds.set(apiKey, authString) }
+// SetCredentials replaces the API key, the auth string and the custom headers, for secrets that are read again when
+// their file changes. After an error the old ones stand.
+func (c *Client) SetCredentials(apiKey, authString string, headers map[string]string) error {
+	custom, err := Config{Headers: headers}.headers(c.log)
+	if err != nil {
+		return err
+	}
+	c.creds.set(apiKey, authString, custom)
+	return nil
+}
 
 // String names the client without its secrets.
 func (c *Client) String() string { return "prefect.Client(" + c.base.String() + ")" }

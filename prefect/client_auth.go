@@ -28,30 +28,30 @@ func maskURLs(text string) string { return userinfo.ReplaceAllString(text, "://"
 
 // credentials holds what the client proves itself with, and masks it in texts. It may change while the client runs.
 type credentials struct {
-	headers http.Header // custom ones: any of them may hold a token
 	current atomic.Pointer[credential]
 }
 
 type credential struct {
-	authorization string // the header's value; empty: none
-	setting       string // the variable it came from
+	headers       http.Header // custom ones: any of them may hold a token
+	authorization string      // the header's value; empty: none
+	setting       string      // the variable it came from
 	mask          *strings.Replacer
 }
 
 func newCredentials(cfg Config, headers http.Header) *credentials {
-	c := &credentials{headers: headers}
-	c.set(cfg.APIKey, cfg.AuthString)
+	c := &credentials{}
+	c.set(cfg.APIKey, cfg.AuthString, headers)
 	return c
 }
 
-func (c *credentials) set(apiKey, authString string) {
+func (c *credentials) set(apiKey, authString string, headers http.Header) {
 	// A secret that was read from a file often ends with a line break, which no header may hold.
 	apiKey, authString = strings.TrimSpace(apiKey), strings.Trim(authString, "\r\n")
-	next := &credential{}
+	next := &credential{headers: headers}
 	encoded := base64.StdEncoding.EncodeToString([]byte(authString))
 	switch {
-	case c.headers.Get("Authorization") != "":
-		next.authorization, next.setting = c.headers.Get("Authorization"), "PREFECT_CLIENT_CUSTOM_HEADERS"
+	case headers.Get("Authorization") != "":
+		next.authorization, next.setting = headers.Get("Authorization"), "PREFECT_CLIENT_CUSTOM_HEADERS"
 	case authString != "":
 		next.authorization, next.setting = "Basic "+encoded, "PREFECT_API_AUTH_STRING"
 	case apiKey != "":
@@ -59,7 +59,7 @@ func (c *credentials) set(apiKey, authString string) {
 	}
 	_, password, _ := strings.Cut(authString, ":")
 	secrets := []string{apiKey, authString, password, encoded}
-	for _, values := range c.headers {
+	for _, values := range headers {
 		secrets = append(secrets, values...)
 	}
 	var pairs []string

@@ -79,8 +79,9 @@ func (c *Client) call(ctx context.Context, r request, csrfToken string) (*answer
 // one that is too old for a later server it would be refused.
 func (c *Client) dress(req *http.Request, csrfToken string) {
 	header := req.Header
-	maps.Copy(header, c.headers)
-	if host := c.headers.Get("Host"); host != "" {
+	custom := c.creds.current.Load().headers
+	maps.Copy(header, custom)
+	if host := custom.Get("Host"); host != "" {
 		req.Host = host
 	}
 	c.creds.apply(header)

@@ -242,7 +242,12 @@ func TestSetCredentials(t *testing.T) {
 	if _, err := client.Version(t.Context()); !errors.Is(err, prefect.ErrUnauthorized) {
 		t.Errorf("with the old key: %v", err)
 	}
-	client.SetCredentials("new_key", "")
+	if err := client.SetCredentials("new_key", "", map[string]string{"bad name": "x"}); err == nil {
+		t.Error("a header that HTTP does not allow was taken")
+	}
+	if err := client.SetCredentials("new_key", "", map[string]string{"X-Team": "data"}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := client.Version(t.Context()); err != nil {
 		t.Errorf("with the new key: %v", err)
 	}

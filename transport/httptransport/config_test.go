@@ -18,7 +18,8 @@ func TestURLAndEndpointAreJoinedAsReferences(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ url, endpoint, want string }{
 		{"http://h", "api/v1/lineage", "http://h/api/v1/lineage"},
-		{"http://h", "", "http://h/api/v1/lineage"},
+		{"http://h", "", "http://h"},
+		{"http://h/a/b?q=1#part", "", "http://h/a/b?q=1"},
 		{" http://h \n", "api/v1/lineage", "http://h/api/v1/lineage"},
 		{"http://h/base", "api/v1/lineage", "http://h/api/v1/lineage"},
 		{"http://h/base/", "api/v1/lineage", "http://h/base/api/v1/lineage"},
@@ -31,6 +32,7 @@ func TestURLAndEndpointAreJoinedAsReferences(t *testing.T) {
 		{"http://h", "https://other/x", "https://other/x"},
 		{"http://[::1]:5000", "x", "http://[::1]:5000/x"},
 		{"http://h", "x?k=v", "http://h/x?k=v"},
+		{"http://h", "x?k=v w&ü=%20+{'\"'}", "http://h/x?k=v%20w&%C3%BC=%20+%7B'%22'%7D"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.url+" "+tt.endpoint, func(t *testing.T) {
@@ -40,6 +42,16 @@ func TestURLAndEndpointAreJoinedAsReferences(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestTheEndpointIsThatOfMarquezUnlessWritten(t *testing.T) {
+	t.Parallel()
+	if got := parse(t, map[string]any{"url": "http://h/a/b"}).URL.String(); got != "http://h/a/api/v1/lineage" {
+		t.Errorf("without an endpoint: %s", got)
+	}
+	if got := parse(t, map[string]any{"url": "http://h/a/b", "endpoint": nil}).URL.String(); got != "http://h/a/b" {
+		t.Errorf("with null: %s", got)
 	}
 }
 
@@ -310,5 +322,18 @@ func TestSettingsShowEverythingButSecrets(t *testing.T) {
 	}
 	if got := fmt.Sprint(c.Settings()); strings.Contains(got, "s3cr3t") {
 		t.Error(got)
+	}
+}
+
+// Every count of retry is known, whatever the others say.
+func TestRetryCountsAreAllKnown(t *testing.T) {
+	t.Parallel()
+	section := settings.New("transport", map[string]any{
+		"url":   "http://consumer.example",
+		"retry": map[string]any{"total": 0, "connect": 0, "read": 0, "status": 0},
+	})
+	httptransport.Parse(section)
+	if warnings := section.Warnings(); len(warnings) > 0 {
+		t.Errorf("warned: %v", warnings)
 	}
 }

@@ -43,7 +43,7 @@ func (t *Transport) post(ctx context.Context, a attempt) *transport.Error {
 	if err != nil {
 		return describe(ctx, "POST "+t.display(), err, t.mask)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read only
+	defer resp.Body.Close()
 	return t.classify(resp)
 }
 

@@ -24,7 +24,7 @@ func (t *Transport) Probe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", describe(ctx, "OPTIONS "+t.display(), err, t.mask)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read only
+	defer resp.Body.Close()
 	e := t.classify(resp)
 	if e == nil || (e.Outcome != transport.Retry && e.Reason != transport.ReasonAuth &&
 		e.Reason != transport.ReasonProxy && e.Reason != transport.ReasonRedirect) {

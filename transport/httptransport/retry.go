@@ -42,9 +42,10 @@ func parseRetry(s *settings.Section) Retry {
 	r := DefaultRetry()
 	total := parseTries(s, "total")
 	post := parseMethods(s)
-	r.OnConnect = total && post && parseTries(s, "connect")
-	r.OnRead = total && post && parseTries(s, "read")
-	r.OnStatus = total && post && parseTries(s, "status")
+	// Each is read whatever the others say, lest it counts as unknown.
+	connect, read, status := parseTries(s, "connect"), parseTries(s, "read"), parseTries(s, "status")
+	tries := total && post
+	r.OnConnect, r.OnRead, r.OnStatus = tries && connect, tries && read, tries && status
 	limit := seconds(s, maxQuickWait, "backoff_max")
 	r.Factor = min(seconds(s, r.Factor, "backoff_factor"), limit, maxQuickWait)
 	r.RetryAfter = s.Bool(true, "respect_retry_after_header")

@@ -127,7 +127,7 @@ func (a *tokenAuth) fetch(ctx context.Context) (string, time.Duration, error) {
 	if err != nil {
 		return "", 0, a.failed(ctx, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read only
+	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxTokenAnswer))
 	if err != nil {
 		return "", 0, a.failed(ctx, err)

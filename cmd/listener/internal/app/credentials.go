@@ -52,6 +52,7 @@ type secretsWatcher struct {
 	client       *prefect.Client
 	destinations map[string]*replaceable
 	changed      func() // told after transports have new credentials
+	shown        *operations
 	metrics      *reloadMetrics
 }
 
@@ -100,7 +101,16 @@ func (w *secretsWatcher) take(c config.Config) error {
 	if err != nil {
 		return err
 	}
-	w.client.SetCredentials(key.Reveal(), auth.Reveal())
+	headers, err := c.Prefect.Headers.Value()
+	if err != nil {
+		return err
+	}
+	if err := w.client.SetCredentials(key.Reveal(), auth.Reveal(), headers); err != nil {
+		return err
+	}
+	if err := w.shown.guard(c.HTTP.Auth); err != nil {
+		return err
+	}
 	for _, d := range destinations {
 		if r, ok := w.destinations[d.Name]; ok {
 			r.replace(d.Transport)

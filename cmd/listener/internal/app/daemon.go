@@ -99,7 +99,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	d.jobs = &backfillJobs{store: store, client: src.client, recorder: recorder, log: o.Log.Named("backfill")}
 	d.secrets = &secretsWatcher{
 		options: o, current: o.Config, client: src.client, destinations: byName,
-		changed: d.deliver.Recheck, metrics: newReloadMetrics(registry),
+		changed: d.deliver.Recheck, shown: shown, metrics: newReloadMetrics(registry),
 	}
 	shown.watch(d.deliver.Snapshot)
 	return d, nil

@@ -81,6 +81,18 @@ func (p *operations) stop(context.Context) error {
 	return <-p.ended
 }
 
+// guard changes what the server asks for.
+func (p *operations) guard(auth config.Credential) error {
+	if p.server == nil {
+		return nil
+	}
+	secret, err := auth.Value()
+	if err != nil {
+		return err
+	}
+	return p.server.SetAuth(secret.Reveal())
+}
+
 func (p *operations) started() { p.health.Started() }
 
 func (p *operations) stopping() { p.health.Stopping() }
