@@ -332,7 +332,7 @@ func TestRetryCountsAreAllKnown(t *testing.T) {
 		"url":   "http://consumer.example",
 		"retry": map[string]any{"total": 0, "connect": 0, "read": 0, "status": 0},
 	})
-	httptransport.Parse(section)
+	httptransport.Parse(section, false)
 	if warnings := section.Warnings(); len(warnings) > 0 {
 		t.Errorf("warned: %v", warnings)
 	}
