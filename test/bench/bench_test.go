@@ -148,8 +148,11 @@ func TestProxyCounts(t *testing.T) {
 				b.Fatalf("%d rows, %v", len(rows), err)
 			}
 		}
-		if got := through.count.Load(); got != 3 {
-			b.Fatalf("%d requests were counted, not 3", got)
+		if err := reader.list(b.Context(), "deployments", filter{}, &rows); err != nil {
+			b.Fatal(err)
+		}
+		if got := through.String(); through.count() != 4 || got != "3 flows/filter, 1 deployments/filter" {
+			b.Fatalf("%d requests were counted: %s", through.count(), got)
 		}
 	})
 	if err != nil {

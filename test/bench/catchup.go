@@ -73,10 +73,11 @@ func (b *bench) catchUpWith(api string, n int, from time.Time, what string, way 
 	_, last := sink.times()
 	took := last.Sub(l.began)
 	bareTook := (before + b.bareHistory(api, n, from)) / 2 // what else the machine does changes all the time
+	b.Logf("%s: %s", what, through)
 	b.compare(what, took.Seconds(), "s", "bare reading", bareTook.Seconds(), target)
 	b.say("... peak memory", l.mostMemory(), "MiB", memoryTarget)
 	b.say("... CPU time per 1000 events", l.cpu().Seconds()*1000/float64(events(n)), "s", "")
-	b.say("... requests to Prefect", float64(through.count.Load()), "", "")
+	b.say("... requests to Prefect", float64(through.count()), "", "")
 }
 
 // bareHistory reads everything and says how long it took.

@@ -26,13 +26,13 @@ func (b *bench) live() {
 	pause(b.Context(), warmUp)
 
 	watch := b.newWatch(prefect.URL)
-	before := through.count.Load()
+	before := through.count()
 	prefect.RunFlows(liveFlow)
 	deadline := time.Now().Add(time.Minute)
 	for sink.got() < liveEvents && time.Now().Before(deadline) {
 		pause(b.Context(), 20*time.Millisecond)
 	}
-	asked := through.count.Load() - before
+	asked := through.count() - before
 	sights := watch.end()
 	l.stop()
 
