@@ -25,6 +25,9 @@ func (f files) classify(err error) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %s: %w; %s", state.ErrDamaged, f.db, err, f.advice())
 	case lib.SQLITE_FULL, lib.SQLITE_READONLY:
+		if failure.Code() == lib.SQLITE_READONLY_DBMOVED {
+			return f.damaged("was moved or removed while it was open")
+		}
 		return fmt.Errorf("%w: %s: %w", state.ErrFull, f.db, err)
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("%w: %w", state.ErrBusy, err)

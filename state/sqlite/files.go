@@ -93,5 +93,5 @@ func DiskFree(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, fmt.Errorf("asking for the free space of %s: %w", dir, err)
 	}
-	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:gosec,unconvert // no disk has 2^63 bytes; on some systems the size of a block is no int64
+	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // on some systems the size of a block is no int64
 }

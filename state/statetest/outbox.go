@@ -2,8 +2,8 @@ package statetest
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -45,9 +45,7 @@ func testEventComesBack(t *testing.T, rig Rig) {
 
 func testBodies(t *testing.T, rig Rig) {
 	random := make([]byte, 5000)
-	for i, source := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ {
-		random[i] = byte(source.Uint32())
-	}
+	_, _ = rand.Read(random)
 	for name, body := range map[string][]byte{
 		"empty": {}, "short": []byte(`{}`), "text": bytes.Repeat([]byte(`{"name":"value"},`), 500),
 		"random": random, "zeros": make([]byte, 1000), "large": bytes.Repeat(random, 400),
