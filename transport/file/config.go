@@ -1,6 +1,7 @@
 package file
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -39,7 +40,7 @@ func Parse(s *settings.Section) Config {
 	return c
 }
 
-// parsePath returns the local path of log_file_path. file:// is taken off and nothing decoded, as fsspec does.
+// parsePath returns the local path of log_file_path. Behind file:// it is decoded, as the Python client does.
 func parsePath(s *settings.Section) string {
 	path := s.String("log_file_path")
 	if path == "" {
@@ -51,6 +52,9 @@ func parsePath(s *settings.Section) string {
 		if !strings.HasPrefix(path, "/") {
 			s.Refuse("log_file_path", "names another host", "a local path is file:///and/then/the/path")
 			return ""
+		}
+		if decoded, err := url.PathUnescape(path); err == nil { // else it was not encoded
+			path = decoded
 		}
 	} else if scheme, _, ok := strings.Cut(path, "://"); ok {
 		s.Refuse("log_file_path", "is on "+scheme+"://, and this version writes local files only",

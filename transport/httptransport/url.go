@@ -1,6 +1,7 @@
 package httptransport
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func parseURL(s *settings.Section) (*url.URL, *url.Userinfo) {
 	text := s.String("url")
 	endpointText := s.String("endpoint")
-	if endpointText == "" {
+	if endpointText == "" && !written(s, "endpoint") {
 		endpointText = DefaultEndpoint
 	}
 	if text == "" {
@@ -42,7 +43,25 @@ func parseURL(s *settings.Section) (*url.URL, *url.Userinfo) {
 		user = nil
 	}
 	joined.User, joined.Fragment, joined.RawFragment = nil, "", ""
+	joined.RawQuery = escapeQuery(joined.RawQuery)
 	return joined, user
+}
+
+// written says whether a key is there, be it empty: an empty endpoint means the url as it is, as in the Python client.
+func written(s *settings.Section, key string) bool { return s.Raw(key) != nil || s.Null(key) }
+
+// escapeQuery escapes what may not stand in a query. net/url does so for paths only, and a server would take a space
+// for the end of the address.
+func escapeQuery(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 func isHTTP(u *url.URL) bool {

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -83,7 +84,8 @@ func (s *Section) lookup(names ...string) (string, any, bool) {
 	return found, value, found != ""
 }
 
-// spellings returns the written keys that mean name, name itself first.
+// spellings returns the written keys that mean name: name itself first, then those without underscores, which is the
+// Python client's order for apiKey, apikey and api_key.
 func (s *Section) spellings(name string) []string {
 	var keys []string
 	for key := range s.values {
@@ -91,14 +93,14 @@ func (s *Section) spellings(name string) []string {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if (a == name) != (b == name) {
-			if a == name {
-				return -1
-			}
-			return 1
+	rank := func(key string) int {
+		if key == name {
+			return -1
 		}
-		return strings.Compare(a, b)
+		return strings.Count(key, "_")
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 	})
 	return keys
 }

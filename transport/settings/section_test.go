@@ -30,6 +30,9 @@ func TestSpellingsOfAKey(t *testing.T) {
 	if got := settings.New("x", map[string]any{"api_key": "snake", "apiKey": ""}).String("apiKey"); got != "snake" {
 		t.Errorf("the first that is not empty has to count: %q", got)
 	}
+	if got := settings.New("x", map[string]any{"api_key": "snake", "apikey": "small"}).String("apiKey"); got != "small" {
+		t.Errorf("of two further spellings %q counts", got)
+	}
 }
 
 func TestValues(t *testing.T) {
