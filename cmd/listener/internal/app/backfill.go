@@ -49,6 +49,10 @@ type BackfillResult struct {
 
 // Backfill tells history and returns when it is delivered. Beside a running daemon it hands the job over and follows it.
 func Backfill(ctx context.Context, o Options, request BackfillRequest) (BackfillResult, error) {
+	if o.Config.OpenLineage.Disabled { // told to nobody, history would count as told
+		o.Log.Warn("nothing is sent: OPENLINEAGE_DISABLED is true")
+		return BackfillResult{}, nil
+	}
 	result, err := alone(ctx, o, request)
 	if errors.Is(err, state.ErrLocked) {
 		return handOver(ctx, o, request)

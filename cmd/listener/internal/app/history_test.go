@@ -93,6 +93,24 @@ func TestBackfillBesideTheDaemon(t *testing.T) {
 	}
 }
 
+func TestABackfillThatIsDisabledTellsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	events := r.history(2)
+	enabled := r.options.Config.OpenLineage
+	r.options.Config.OpenLineage.Disabled, r.options.Config.OpenLineage.Transport = true, map[string]any{"type": "noop"}
+	if result, err := app.Backfill(t.Context(), r.options, lastHour()); err != nil || result.Events != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if n := r.logged("nothing is sent: OPENLINEAGE_DISABLED is true"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	r.options.Config.OpenLineage = enabled
+	if _, err := app.Backfill(t.Context(), r.options, lastHour()); err != nil || len(r.sink.Taken()) != events {
+		t.Errorf("%d events once it is enabled, not %d; %v", len(r.sink.Taken()), events, err)
+	}
+}
+
 func TestBackfillToNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
