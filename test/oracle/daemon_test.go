@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +29,8 @@ type daemon struct {
 	dir    string
 	state  string // the store's file
 	env    []string
-	// under is a command that the next starts run under, such as strace.
-	under []string
+	// under is a command that the next starts run under, such as strace, and args are further arguments.
+	under, args []string
 
 	mu      sync.Mutex
 	log     bytes.Buffer // over all starts
@@ -60,6 +61,11 @@ func (d *daemon) keepIn(dir string) {
 
 func (d *daemon) set(name, value string) { d.env = append(d.env, name+"="+value) }
 
+// unset takes a variable away.
+func (d *daemon) unset(name string) {
+	d.env = slices.DeleteFunc(d.env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+}
+
 // Write takes what the process says.
 func (d *daemon) Write(p []byte) (int, error) {
 	d.mu.Lock()
@@ -70,7 +76,7 @@ func (d *daemon) Write(p []byte) (int, error) {
 // launch starts the process and does not wait for anything.
 func (d *daemon) launch() {
 	d.t.Helper()
-	args := append(append([]string{}, d.under...), d.binary, "run")
+	args := slices.Concat(d.under, []string{d.binary, "run"}, d.args)
 	process := exec.Command(args[0], args[1:]...)
 	process.Env, process.Dir, process.Stderr = d.env, d.dir, d
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

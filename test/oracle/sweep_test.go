@@ -33,8 +33,8 @@ func TestKilledAtEverySync(t *testing.T) {
 		calls              string
 		first, last, steps int
 	}{
-		{calls: "fsync,fdatasync", first: 1, last: 60, steps: scale(5, 1)},
-		{calls: "pwrite64", first: 1, last: 400, steps: scale(35, 7)},
+		{calls: "fsync,fdatasync", first: 1, last: 60, steps: scale(4, 1)},
+		{calls: "pwrite64", first: 1, last: 400, steps: scale(21, 7)},
 	} {
 		t.Run(sweep.calls, func(t *testing.T) {
 			t.Parallel()
