@@ -44,8 +44,6 @@ var alwaysDifferent = map[string]string{
 	"Connection":      "keep-alive is what HTTP/1.1 does anyway",
 	"Content-Length":  "the bodies' bytes differ",
 	"Idempotency-Key": "lets a consumer drop repeats; the Python client sends none",
-	// python-requests writes it for a proxy; it has been no header of any standard.
-	"Proxy-Connection": "belongs to the connection",
 }
 
 // compare returns in which aspects two observations differ, each with the difference for people.

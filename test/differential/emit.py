@@ -17,6 +17,7 @@ import logging
 import os
 import signal
 import sys
+import warnings
 
 import httpx2  # noqa: F401  imported here so that each fork has it
 import requests  # noqa: F401
@@ -103,6 +104,7 @@ def attempt(case):
     except Exception as error:
         result["refused"] = repr(error)
         return result
+    event_v2.set_producer(case["events"][0]["producer"])  # as integrations do, for the facets that the client adds
     for body in case["events"]:
         try:
             client.emit(run_event(body))
@@ -134,6 +136,7 @@ def fork(case):
 
 def main():
     logging.getLogger("openlineage").addHandler(logging.NullHandler())
+    warnings.simplefilter("ignore")  # of connections that are not verified, and some of them are not on purpose
     for line in sys.stdin:
         print(json.dumps(fork(json.loads(line))), flush=True)
 

@@ -219,6 +219,8 @@ func asyncConfigurations() []configuration {
 	}
 	insecure := async("async: verify is off", "verify: false, retry: {total: 0}")
 	insecure.tls = tlsServer
+	verified := async("async: sslContext", "sslContext: {caCertPath: $CA}, retry: {total: 0}")
+	verified.tls = tlsServer
 	return []configuration{
 		async("async", ""),
 		{name: "async: url whose path is a folder", yaml: viaKind("async_http", "url: $SINK/base/, endpoint: lineage")},
@@ -231,5 +233,6 @@ func asyncConfigurations() []configuration {
 		{name: "async: url is missing", yaml: viaKind("async_http", "endpoint: lineage")},
 		{name: "async: compression of another kind", yaml: viaKind("async_http", "url: $SINK, compression: br")},
 		insecure,
+		verified,
 	}
 }
