@@ -57,6 +57,12 @@ func compositeConfigurations() []configuration {
 		composite("composite: both false", "continue_on_failure: false, continue_on_success: false, transports: ["+a+", "+b+"]"),
 		refusing("composite: none takes it", "continue_on_success: false, transports: ["+a+"]"),
 		composite("composite: of other kinds", "transports: ["+a+", {type: console}, {type: noop}, {type: file, log_file_path: $OUT/all, append: true}]"),
+	}
+}
+
+// compositeVariables are composites whose children come from variables, alone and beside a file.
+func compositeVariables() []configuration {
+	return []configuration{
 		{
 			name: "composite: later names first among variables",
 			env: []string{
@@ -69,7 +75,7 @@ func compositeConfigurations() []configuration {
 		},
 		{
 			name: "composite: variables and file",
-			yaml: viaKind("composite", "continue_on_success: false, transports: {gamma: "+c+", alpha: {endpoint: z}}"),
+			yaml: viaKind("composite", "continue_on_success: false, transports: {gamma: {type: http, url: $SINK, endpoint: c}, alpha: {endpoint: z}}"),
 			env: []string{
 				"OPENLINEAGE__TRANSPORT__TRANSPORTS__ALPHA__TYPE=http", "OPENLINEAGE__TRANSPORT__TRANSPORTS__ALPHA__URL=$SINK",
 				"OPENLINEAGE__TRANSPORT__TRANSPORTS__ALPHA__ENDPOINT=a",

@@ -9,9 +9,10 @@ import (
 
 // configurations are all that are compared.
 func configurations() []configuration {
-	return slices.Concat(httpConfigurations(), tlsConfigurations(), authConfigurations(), answerConfigurations(),
-		asyncConfigurations(), compositeConfigurations(), transformConfigurations(), fileConfigurations(),
-		sourceConfigurations(), legacyConfigurations(), sectionConfigurations())
+	return slices.Concat(addressConfigurations(), requestConfigurations(), tlsConfigurations(), authConfigurations(),
+		answerConfigurations(), asyncConfigurations(), compositeConfigurations(), compositeVariables(),
+		transformConfigurations(), fileConfigurations(), variableConfigurations(), yamlConfigurations(),
+		switchConfigurations(), legacyConfigurations(), sectionConfigurations())
 }
 
 func TestSameAsThePythonClient(t *testing.T) {

@@ -12,8 +12,8 @@ func viaHTTP(keys string) string { return viaKind("http", "url: $SINK, "+keys) }
 
 func viaKind(kind, keys string) string { return "transport: {type: " + kind + ", " + keys + "}\n" }
 
-// httpConfigurations are the keys of http but for TLS, credentials and what is done about answers.
-func httpConfigurations() []configuration {
+// addressConfigurations are url and endpoint.
+func addressConfigurations() []configuration {
 	return []configuration{
 		{name: "url alone", yaml: viaHTTP("")},
 		{name: "url whose path has no end", yaml: viaKind("http", "url: $SINK/base")},
@@ -38,7 +38,12 @@ func httpConfigurations() []configuration {
 		{name: "url with a password and a key", yaml: viaKind("http", "url: 'http://user:pass@$HOST', auth: {type: api_key, apiKey: k}")},
 		{name: "url in capitals", yaml: viaKind("http", "url: 'HTTP://$HOST'")},
 		{name: "unknown key", yaml: viaHTTP("color: green, headers: {X-A: b}")},
+	}
+}
 
+// requestConfigurations are what requests look like, and which way they take.
+func requestConfigurations() []configuration {
+	return []configuration{
 		{name: "timeout as a fraction", yaml: viaHTTP("timeout: 2.5")},
 		{
 			name: "timeout that is over before the answer", yaml: viaHTTP("timeout: 1.5"),

@@ -1,8 +1,7 @@
 package differential_test
 
-// sourceConfigurations are where settings come from and which of them counts.
-func sourceConfigurations() []configuration {
-	const there = "transport: {type: http, url: $SINK, endpoint: "
+// variableConfigurations are the variables that begin with OPENLINEAGE__.
+func variableConfigurations() []configuration {
 	url := []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__URL=$SINK"}
 	env := func(name string, more ...string) configuration {
 		return configuration{name: "env: " + name, env: append(append([]string{}, url...), more...)}
@@ -41,7 +40,14 @@ func sourceConfigurations() []configuration {
 		only("without a type", "OPENLINEAGE__TRANSPORT__URL=$SINK"),
 		only("file", "OPENLINEAGE__TRANSPORT__TYPE=file", "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH=$OUT/all", "OPENLINEAGE__TRANSPORT__APPEND=true"),
 		only("file whose name is a number", "OPENLINEAGE__TRANSPORT__TYPE=file", "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH=1", "OPENLINEAGE__TRANSPORT__APPEND=true"),
+	}
+}
 
+// yamlConfigurations are openlineage.yml: where it is looked for, what it may hold, and the variables beside it.
+func yamlConfigurations() []configuration {
+	const there = "transport: {type: http, url: $SINK, endpoint: "
+	url := []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__URL=$SINK"}
+	return []configuration{
 		{name: "file wins over env", yaml: there + "yaml}\n", env: append([]string{"OPENLINEAGE__TRANSPORT__ENDPOINT=env"}, url...)},
 		{
 			name: "file and env are merged", yaml: "transport: {url: $SINK, custom_headers: {X-A: yaml}}\n",
@@ -77,7 +83,12 @@ func sourceConfigurations() []configuration {
 		{name: "transport is empty", yaml: "transport: {}\n"},
 		{name: "type is empty", yaml: "transport: {type: '', url: $SINK}\n"},
 		{name: "key that there is not", yaml: "color: green\n" + viaHTTP("")},
+	}
+}
 
+// switchConfigurations are the variables that are no settings of a transport.
+func switchConfigurations() []configuration {
+	return []configuration{
 		{name: "disabled", yaml: viaHTTP(""), env: []string{"OPENLINEAGE_DISABLED=true"}},
 		{name: "disabled in capitals and padded", yaml: viaHTTP(""), env: []string{"OPENLINEAGE_DISABLED= TRUE "}},
 		{name: "disabled by 1", yaml: viaHTTP(""), env: []string{"OPENLINEAGE_DISABLED=1"}},
