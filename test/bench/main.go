@@ -144,7 +144,7 @@ func run(o options) error {
 		fmt.Fprintf(os.Stderr, "%s ...\n", m.name)
 		began := time.Now()
 		b := &bench{stage: newStage(m.name), options: o, report: report}
-		if err := b.stage.play(func() { m.run(b) }); err != nil {
+		if err := b.play(func() { m.run(b) }); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", m.name, err))
 		}
 		fmt.Fprintf(os.Stderr, "%s took %s\n", m.name, time.Since(began).Round(time.Second))

@@ -45,7 +45,7 @@ func (s *stage) play(f func()) error {
 		s.end()
 	case <-signals:
 		s.end()
-		os.Exit(130)
+		os.Exit(130) //nolint:gocritic // what is deferred would only end the watch for signals
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
