@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		os.Exit(child())
 	}
 	// What the model test does by default; the flags of the command line replace it.
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(scaled(40, 4)), "rapid.steps": "60"} {
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(scaled(40, 4)), "rapid.steps": strconv.Itoa(scaled(60, 40))} {
 		if err := flag.Set(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)

@@ -224,7 +224,7 @@ func TestRecoverLeavesWholeStoresAlone(t *testing.T) {
 func TestRecoverCutOff(t *testing.T) {
 	t.Parallel()
 	whole, killed := filled(t), 0
-	for when := 1; ; when++ {
+	for when := 1; ; when += scaled(1, 3) {
 		path := storeIn(memoryDir(t))
 		crashCopy(t, whole, path)
 		must(t, os.Truncate(path, 0))
@@ -244,7 +244,7 @@ func TestRecoverCutOff(t *testing.T) {
 			t.Errorf("cut off at fsync %d: the cursor is at %d, %v", when, at, err)
 		}
 	}
-	if killed < 5 {
+	if killed < scaled(12, 4) {
 		t.Errorf("only %d kills", killed)
 	}
 }

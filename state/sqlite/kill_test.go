@@ -96,7 +96,8 @@ func TestKilledAtRandom(t *testing.T) {
 	path := storeIn(t.TempDir())
 	p := promisedNothing()
 	random := rand.New(rand.NewPCG(1, 2))
-	for kill := range 12 {
+	kills := scaled(12, 5)
+	for kill := range kills {
 		c := startChild(t, "work", path)
 		c.await(t, saidCommitted)
 		time.Sleep(time.Duration(random.IntN(30_000)) * time.Microsecond)
@@ -110,8 +111,8 @@ func TestKilledAtRandom(t *testing.T) {
 		p.add(h)
 		keeps(t, path, p)
 	}
-	if p.committed < 12 {
-		t.Errorf("only %d transactions under 12 kills", p.committed)
+	if p.committed < kills {
+		t.Errorf("only %d transactions under %d kills", p.committed, kills)
 	}
 }
 
@@ -135,6 +136,9 @@ func TestKilledAtSystemCall(t *testing.T) {
 		"fsync,fdatasync": {1, 2, 3, 4, 5, 6, 8, 11, 17, 40},
 		"pwrite64":        {1, 7, 40, 63, 77, 120, 180},
 		"rename,renameat": {1, 2},
+	}
+	if raceEnabled { // starting a process takes long then
+		sweep["fsync,fdatasync"], sweep["pwrite64"] = []int{2, 5, 17}, []int{7, 120}
 	}
 	if os.Getenv(fullEnv) != "" {
 		sweep["fsync,fdatasync"], sweep["pwrite64"] = every(1, 60), every(7, 400)

@@ -17,7 +17,7 @@ import (
 // a connection that another one holds which waits for it.
 func TestFirstReadsAtOnce(t *testing.T) {
 	t.Parallel()
-	for range 20 {
+	for range scaled(20, 4) {
 		store := openDaemon(t, storeIn(t.TempDir()), sqlite.Options{})
 		if err := store.Register(t.Context(), []state.Destination{{Name: "a", Kind: "http"}}); err != nil {
 			t.Fatal(err)

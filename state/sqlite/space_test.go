@@ -132,6 +132,7 @@ func TestUnwritableFolder(t *testing.T) {
 // TestLevelsOff has the same load come and go: the files stop growing, and shrink after a day that was out of the common.
 func TestLevelsOff(t *testing.T) {
 	t.Parallel()
+	notUnderRace(t)
 	path := storeIn(memoryDir(t))
 	now := time.Now()
 	s := openDaemon(t, path, sqlite.Options{Now: func() time.Time { return now }})
@@ -153,7 +154,7 @@ func TestLevelsOff(t *testing.T) {
 		must(t, err)
 		return size
 	}
-	portions := scaled(200, 40)
+	const portions = 200
 	day(0, portions)
 	first := day(500, portions)
 	var last state.Size

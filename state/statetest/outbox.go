@@ -224,7 +224,7 @@ func testClaimBytes(t *testing.T, rig Rig) {
 	w := newWorld(t, rig, dests("one")...)
 	events := starts("a", "b", "c")
 	for i := range events {
-		events[i].Body = bytes.Repeat([]byte{'x'}, 20<<20)
+		events[i].Body = bytes.Repeat([]byte{'x'}, 9<<20)
 	}
 	w.say(events...)
 	w.due("one", "a START")
