@@ -117,7 +117,8 @@ func TestPaced(t *testing.T) {
 	defer cancel()
 	b := &bench{stage: newStage("test")}
 	err := b.play(func() {
-		reader := newBare(b.servePaced(server))
+		api := b.servePaced(server)
+		reader := newBare(api.url)
 		defer reader.close()
 		began := time.Now()
 		var rows []bareRow
@@ -126,6 +127,9 @@ func TestPaced(t *testing.T) {
 		}
 		if took := time.Since(began); took < 100*time.Millisecond || len(rows) != 200 {
 			b.Fatalf("%d rows took %s", len(rows), took)
+		}
+		if worked := api.worked(); worked != 108*time.Millisecond {
+			b.Fatalf("the server says that it worked for %s", worked)
 		}
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func (b *bench) catchUp() {
 			})
 		}
 		b.within(func() {
-			b.catchUpWith(b.serveFast(server), n, from, "backfill of "+size+", instant server", backfilling, "")
+			b.catchUpWith(b.serveInstant(server), n, from, "backfill of "+size+", instant server", backfilling, "")
 		})
 		if b.options.real {
 			b.within(func() { b.catchUpReal(n, size, from, until) })
@@ -42,8 +42,9 @@ func (b *bench) catchUp() {
 func (b *bench) catchUpReal(n int, size string, from, until time.Time) {
 	prefect := rig.StartPrefect(b)
 	b.seed(prefect, n, from, until)
-	b.catchUpWith(prefect.URL, n, from, "backfill of "+size+", real server", backfilling, catchUpTarget)
-	b.catchUpWith(prefect.URL, n, from, "first start on "+size+", real server", firstStart, catchUpTarget)
+	api := source{url: prefect.URL, work: func() time.Duration { return b.groupWork(prefect.Group()) }}
+	b.catchUpWith(api, n, from, "backfill of "+size+", real server", backfilling, catchUpTarget)
+	b.catchUpWith(api, n, from, "first start on "+size+", real server", firstStart, catchUpTarget)
 }
 
 // The two ways to catch up.
@@ -52,10 +53,11 @@ const (
 	firstStart
 )
 
-func (b *bench) catchUpWith(api string, n int, from time.Time, what string, way int, target string) {
+func (b *bench) catchUpWith(api source, n int, from time.Time, what string, way int, target string) {
 	before := b.bareHistory(api, n, from)
-	sink, through := b.newSink(false), b.newProxy(api)
+	sink, through := b.newSink(false), b.newProxy(api.url)
 	at := b.newPlace()
+	worked := api.worked()
 	var l *listener
 	if way == backfilling {
 		l = b.start(at, through.url, sink.url, nil, "backfill", "--since", from.Add(-time.Second).Format(time.RFC3339Nano))
@@ -67,24 +69,53 @@ func (b *bench) catchUpWith(api string, n int, from time.Time, what string, way 
 		pause(b.Context(), time.Second) // if more come, they should not have
 		l.stop()
 	}
+	worked = api.worked() - worked
 	if got := sink.got(); got != events(n) {
 		b.Fatalf("%s: %d events were delivered, not %d; the listener's log:\n%s", what, got, events(n), at.log())
 	}
 	_, last := sink.times()
-	took := last.Sub(l.began)
-	bareTook := (before + b.bareHistory(api, n, from)) / 2 // what else the machine does changes all the time
+	bare := before.mean(b.bareHistory(api, n, from)) // what else the machine does changes all the time
 	b.Logf("%s: %s", what, through)
-	b.compare(what, took.Seconds(), "s", "bare reading", bareTook.Seconds(), target)
-	b.say("... peak memory", l.mostMemory(), "MiB", memoryTarget)
+	b.compare(what, last.Sub(l.began).Seconds(), "s", "bare reading", bare.took.Seconds(), target)
+	if api.work != nil {
+		b.compare("... work of the server", worked.Seconds(), "s", "bare reading", bare.worked.Seconds(), "")
+	}
+	b.compare("... requests to Prefect", float64(through.count()), "", "bare reading", float64(bare.requests), "")
 	b.say("... CPU time per 1000 events", l.cpu().Seconds()*1000/float64(events(n)), "s", "")
-	b.say("... requests to Prefect", float64(through.count()), "", "")
+	b.say("... peak memory", l.mostMemory(), "MiB", memoryTarget)
 }
 
-// bareHistory reads everything and says how long it took.
-func (b *bench) bareHistory(api string, n int, from time.Time) time.Duration {
-	reader := newBare(api)
+func (s source) worked() time.Duration {
+	if s.work == nil {
+		return 0
+	}
+	return s.work()
+}
+
+// groupWork is the CPU time of a process group so far.
+func (b *bench) groupWork(group int) time.Duration {
+	worked, err := groupCPU(group)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return worked
+}
+
+// reading is what reading everything took.
+type reading struct {
+	took, worked time.Duration
+	requests     int
+}
+
+func (r reading) mean(other reading) reading {
+	return reading{(r.took + other.took) / 2, (r.worked + other.worked) / 2, r.requests}
+}
+
+// bareHistory reads everything and says what it took.
+func (b *bench) bareHistory(api source, n int, from time.Time) reading {
+	reader := newBare(api.url)
 	defer reader.close()
-	began := time.Now()
+	began, worked := time.Now(), api.worked()
 	read, err := reader.history(b.Context(), from.Add(-time.Second))
 	if err != nil {
 		b.Fatalf("bare reading: %v", err)
@@ -93,5 +124,5 @@ func (b *bench) bareHistory(api string, n int, from time.Time) time.Duration {
 	if read.flowRuns != n || read.taskRuns != n*tasksEach || read.artifacts != n*tasksEach {
 		b.Fatalf("bare reading found %+v of %d flow runs", read, n)
 	}
-	return took
+	return reading{took, api.worked() - worked, read.requests}
 }

@@ -22,7 +22,7 @@ func (b *bench) delivery() {
 	server := prefecttest.NewServer()
 	from, until := time.Now().Add(-20*time.Hour), time.Now().Add(-2*time.Hour)
 	historyOf(server, n, from, until)
-	api := b.serveFast(server)
+	api := b.serveInstant(server).url
 	sink := b.newSink(true)
 	gate := rig.NewGate(b, sink.url[len("http://"):])
 	at := b.newPlace()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,12 +26,22 @@ func historyOf(server *prefecttest.Server, flowRuns int, from, until time.Time) 
 // events is how many events a history of so many flow runs makes: a start and an end for each run.
 func events(flowRuns int) int { return 2 * flowRuns * (1 + tasksEach) }
 
-// serveFast serves a Prefect in memory as fast as it can and returns the API's address.
-func (b *bench) serveFast(server *prefecttest.Server) string { return b.serveAPI(server) }
+// source is a Prefect to read from.
+type source struct {
+	url string // of the API
+	// work is how long the server has worked so far; nil: that says nothing.
+	work func() time.Duration
+}
+
+// serveInstant serves a Prefect in memory as fast as it can.
+func (b *bench) serveInstant(server *prefecttest.Server) source {
+	return source{url: b.serveAPI(server)}
+}
 
 // servePaced serves a Prefect in memory at the pace of a real one.
-func (b *bench) servePaced(server *prefecttest.Server) string {
-	return b.serveAPI(&paced{next: server})
+func (b *bench) servePaced(server *prefecttest.Server) source {
+	p := &paced{next: server}
+	return source{url: b.serveAPI(p), work: p.work}
 }
 
 func (b *bench) serveAPI(handler http.Handler) string {
@@ -50,8 +61,15 @@ var (
 
 // paced works as long on its answers as a real server.
 type paced struct {
-	next http.Handler
-	mu   sync.Mutex
+	next   http.Handler
+	mu     sync.Mutex
+	worked time.Duration
+}
+
+func (p *paced) work() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.worked
 }
 
 // ServeHTTP holds an answer back until a real server would have had it.
@@ -64,9 +82,8 @@ func (p *paced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rows := bytes.Count(answer.Body.Bytes(), []byte(`"created":"`)) // each row has one
 	takes := perRequest + time.Duration(rows)*perRow[resource]
 	work(r.Context(), takes)
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	p.worked += takes
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes()) // a client that went away is its own affair
 }

@@ -17,7 +17,7 @@ func (b *bench) idle() {
 	server := prefecttest.NewServer()
 	historyOf(server, n, time.Now().Add(-48*time.Hour), time.Now())
 	sink := b.newSink(false)
-	l := b.start(b.newPlace(), b.serveFast(server), sink.url, nil, "run")
+	l := b.start(b.newPlace(), b.serveInstant(server).url, sink.url, nil, "run")
 	b.settle(sink, l)
 
 	worked, err := processCPU(l.pid())

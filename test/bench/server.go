@@ -64,7 +64,7 @@ const unchanged = 10 * time.Second
 // run runs the flows and returns the server's CPU time until it has written all of their task runs, which it does late.
 func (l *load) run() time.Duration {
 	had := l.count()
-	before := l.cpu()
+	before := l.b.groupWork(l.prefect.Group())
 	l.prefect.RunFlows(l.flows...)
 	seen, since := l.count(), time.Now()
 	for {
@@ -76,10 +76,10 @@ func (l *load) run() time.Duration {
 		switch {
 		case l.taskRuns > 0 && made >= l.taskRuns:
 			pause(l.b.Context(), 3*time.Second) // the listener's last polls
-			return l.cpu() - before
+			return l.b.groupWork(l.prefect.Group()) - before
 		case l.taskRuns == 0 && time.Since(since) > unchanged:
 			l.taskRuns = made
-			return l.cpu() - before
+			return l.b.groupWork(l.prefect.Group()) - before
 		case time.Since(since) > patience:
 			l.b.Fatalf("the flows made %d task runs at first and now %d", l.taskRuns, made)
 		}
@@ -93,14 +93,6 @@ func (l *load) count() int {
 		"task_runs": map[string]any{"state": map[string]any{"type": map[string]any{"any_": []string{"COMPLETED", "FAILED"}}}},
 	}, &n)
 	return n
-}
-
-func (l *load) cpu() time.Duration {
-	worked, err := groupCPU(l.prefect.Group())
-	if err != nil {
-		l.b.Fatal(err)
-	}
-	return worked
 }
 
 func median(of []time.Duration) float64 {
