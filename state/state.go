@@ -18,7 +18,7 @@ var (
 	// ErrNewer: the store was written by a newer version.
 	ErrNewer = errors.New("the store belongs to a newer version")
 	// ErrFull: the disk or the store's limit is reached; the same write may pass later.
-	ErrFull = errors.New("no space for the store")
+	ErrFull = errors.New("the store cannot be written for now")
 	// ErrFatalIO: the disk failed (EIO). Nothing more may be written by this process.
 	ErrFatalIO = errors.New("the store's disk failed")
 	// ErrBusy: another process kept the store locked for longer than a write waits; the same write may pass later.

@@ -17,6 +17,7 @@ type backfillCmd struct {
 
 // Run sends what the flags name, and returns once it is delivered.
 func (c *backfillCmd) Run(ctx context.Context, p *process) error {
+	outliveReaders()
 	request, err := c.request(p.now())
 	if err != nil {
 		return err

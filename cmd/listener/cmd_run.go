@@ -12,6 +12,7 @@ type runCmd struct {
 
 // Run reads and sends until the context ends, which is how a daemon is meant to end.
 func (c *runCmd) Run(ctx context.Context, p *process) error {
+	outliveReaders()
 	options, err := p.options(ctx)
 	if err != nil {
 		return err

@@ -44,3 +44,7 @@ func interruptible(parent context.Context, exit func(code int)) (ctx context.Con
 		cancel(nil)
 	}
 }
+
+// outliveReaders keeps the process alive when whoever reads its standard output goes away: the console is one
+// destination among others, and is held then like any that does not take its events.
+func outliveReaders() { signal.Ignore(syscall.SIGPIPE) }

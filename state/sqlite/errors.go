@@ -44,7 +44,7 @@ func (f files) classify(err error) error {
 
 func classifyErrno(err error) error {
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS): // all may pass
 		return fmt.Errorf("%w: %w", state.ErrFull, err)
 	case errors.Is(err, syscall.EIO):
 		return fmt.Errorf("%w: %w", state.ErrFatalIO, err)

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -166,8 +168,16 @@ func (f files) inspect(ctx context.Context, check bool, schema int) (finding, er
 		return found, err
 	}
 	size, exists, err := sizeOf(f.db)
-	if err != nil || !exists || size == 0 {
+	if err != nil || !exists {
 		return found, err
+	}
+	if check && found.marker == nil {
+		if err := f.refuseForeign(); err != nil {
+			return found, err
+		}
+	}
+	if size == 0 {
+		return found, nil
 	}
 	err = f.look(ctx, "ro", &found, check, schema)
 	if isCode(err, lib.SQLITE_READONLY_ROLLBACK) {
@@ -175,6 +185,32 @@ func (f files) inspect(ctx context.Context, check bool, schema int) (finding, er
 		err = f.look(ctx, "rw", &found, check, schema)
 	}
 	return found, err
+}
+
+// refuseForeign keeps the listener off a file that never was its store: a folder, or a file of something else that a
+// slip in the settings names. Only a daemon asks, which is alone on the file (see sizeOf).
+func (f files) refuseForeign() error {
+	info, err := os.Stat(f.db)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", f.db)
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	file, err := os.Open(f.db)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	const magic = "SQLite format 3\x00"
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != magic {
+		return fmt.Errorf("%s holds something else than a store of the listener's", f.db)
+	}
+	return nil
 }
 
 func (f files) look(ctx context.Context, mode string, found *finding, check bool, schema int) error {

@@ -173,7 +173,7 @@ func knownDestinations(ctx context.Context, store *sqlite.Store, names []string)
 func handOver(ctx context.Context, o Options, request BackfillRequest) (result BackfillResult, err error) {
 	store, err := sqlite.Open(ctx, o.Config.StatePath, sqlite.Options{})
 	if err != nil {
-		return BackfillResult{}, startError(err)
+		return BackfillResult{}, storeError(o, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := knownDestinations(ctx, store, request.Destinations); err != nil {

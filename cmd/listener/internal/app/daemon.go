@@ -47,12 +47,8 @@ type daemon struct {
 // undone is pushed as soon as it stands, so that a failure half-way undoes it too.
 func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	registry := ops.NewRegistry(ops.Build{Version: o.Version, Revision: o.Commit})
-	shown, err := newOperations(ctx, o, registry)
-	if err != nil {
-		return nil, err
-	}
+	shown := newOperations(o)
 	done.push("stopping the HTTP server", shown.stop) // last, so that probes and metrics see the stop
-	shown.serve()
 	mapper, err := newAdapter(o)
 	if err != nil {
 		return nil, err
@@ -66,8 +62,11 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := openStore(ctx, o, done)
+	store, err := openStore(ctx, o, done) // before the address: a second daemon is to hear of the first
 	if err != nil {
+		return nil, err
+	}
+	if err := shown.serve(ctx, o, registry); err != nil {
 		return nil, err
 	}
 	done.push("closing the transports", closeDestinations(destinations))

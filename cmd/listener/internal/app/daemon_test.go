@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,30 +85,39 @@ func TestStartErrors(t *testing.T) {
 		name  string
 		spoil func(*rig)
 		is    func(error) bool
+		names string // what the line must name
 	}{
 		{"no transport of that type", func(r *rig) {
 			r.options.Config.OpenLineage.Transport = map[string]any{"type": "pigeon"}
-		}, isA[*app.SettingsError]},
-		{"no address of Prefect", func(r *rig) { r.options.Config.Prefect.URL = "ftp://nowhere" }, isA[*app.SettingsError]},
+		}, isA[*app.SettingsError], "pigeon"},
+		{"no address of Prefect", func(r *rig) { r.options.Config.Prefect.URL = "ftp://nowhere" }, isA[*app.SettingsError], "PREFECT_API_URL"},
 		{"the store's folder is a file", func(r *rig) {
 			file := filepath.Join(r.t.TempDir(), "file")
 			if err := os.WriteFile(file, nil, 0o600); err != nil {
 				r.t.Fatal(err)
 			}
 			r.options.Config.StatePath = filepath.Join(file, "listener.db")
-		}, isA[*app.StartError]},
-		{"the store is none", func(r *rig) {
+		}, isA[*app.StartError], "LISTENER_STATE"},
+		{"the store is a file of something else", func(r *rig) {
+			if err := os.WriteFile(r.options.Config.StatePath, []byte("root:x:0:0:root:/root:/bin/bash"), 0o600); err != nil {
+				r.t.Fatal(err)
+			}
+		}, isA[*app.StartError], "LISTENER_STATE"},
+		{"the store is a file of something else, to be recovered", func(r *rig) {
+			r.options.Recover = true
 			if err := os.WriteFile(r.options.Config.StatePath, make([]byte, 8192), 0o600); err != nil {
 				r.t.Fatal(err)
 			}
-		}, func(err error) bool { return errors.Is(err, state.ErrDamaged) }},
-		{"the address is taken", func(r *rig) { r.options.Config.HTTP.Addr = hostOf(r.sink.URL()) }, isA[*app.StartError]},
+		}, isA[*app.StartError], "LISTENER_STATE"},
+		{"the store is a folder", func(r *rig) { r.options.Config.StatePath = r.t.TempDir() }, isA[*app.StartError], "LISTENER_STATE"},
+		{"the address is taken", func(r *rig) { r.options.Config.HTTP.Addr = hostOf(r.sink.URL()) }, isA[*app.StartError], "LISTENER_HTTP_ADDR"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			test.spoil(r)
-			if err := app.Run(t.Context(), r.options); !test.is(err) {
+			err := app.Run(t.Context(), r.options)
+			if err == nil || !test.is(err) || errors.Is(err, state.ErrDamaged) || !strings.Contains(err.Error(), test.names) {
 				t.Errorf("the error is %v", err)
 			}
 		})

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -29,8 +30,8 @@ type operations struct {
 	cancel context.CancelFunc
 }
 
-// newOperations listens on the address of the settings. Its error is a StartError.
-func newOperations(ctx context.Context, o Options, registry *prometheus.Registry) (*operations, error) {
+// newOperations makes the health that the parts report to. Nothing listens yet.
+func newOperations(o Options) *operations {
 	health := ops.NewHealth()
 	p := &operations{
 		health: health, ended: make(chan error, 1),
@@ -41,41 +42,37 @@ func newOperations(ctx context.Context, o Options, registry *prometheus.Registry
 		p.polled.Miss("OPENLINEAGE_DISABLED is true")
 	}
 	p.room.OK()
+	return p
+}
+
+// serve listens on the address of the settings and answers from now on, before the rest has started, so that probes see
+// the start too. Its error is a StartError.
+func (p *operations) serve(ctx context.Context, o Options, registry *prometheus.Registry) error {
 	if o.Config.HTTP.Addr == config.OffAddr {
-		return p, nil
+		return nil
 	}
 	auth, err := o.Config.HTTP.Auth.Value()
 	if err != nil {
-		return nil, &SettingsError{err}
+		return &SettingsError{err}
 	}
-	p.server, err = ops.New(ctx, ops.Options{
-		Addr: o.Config.HTTP.Addr, Auth: auth.Reveal(), Health: health, Registry: registry,
+	server, err := ops.New(ctx, ops.Options{
+		Addr: o.Config.HTTP.Addr, Auth: auth.Reveal(), Health: p.health, Registry: registry,
 		Build: ops.Build{Version: o.Version, Revision: o.Commit}, Log: o.Log.Named("http"),
 	})
 	if err != nil {
-		return nil, &StartError{err}
+		return &StartError{fmt.Errorf("LISTENER_HTTP_ADDR=%s: %w", o.Config.HTTP.Addr, err)}
 	}
-	return p, nil
-}
-
-// serve answers from now on, before the rest has started, so that probes see the start too.
-func (p *operations) serve() {
-	ctx, cancel := context.WithCancel(context.Background()) // it outlives the run: the stop is to be seen as well
+	p.server = server
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it outlives the run: the stop is to be seen as well
 	p.cancel = cancel
-	if p.server == nil {
-		p.ended <- nil
-		return
-	}
-	go func() { p.ended <- p.server.Run(ctx) }()
+	go func() { p.ended <- server.Run(serving) }()
+	return nil
 }
 
 // stop ends the server and waits for it.
 func (p *operations) stop(context.Context) error {
-	if p.cancel == nil {
-		if p.server == nil {
-			return nil
-		}
-		return p.server.Close()
+	if p.server == nil {
+		return nil
 	}
 	p.cancel()
 	return <-p.ended

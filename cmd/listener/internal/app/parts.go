@@ -133,7 +133,7 @@ func openStore(ctx context.Context, o Options, done *cleanup) (*sqlite.Store, er
 	if o.Recover {
 		recovered, err := sqlite.Recover(ctx, o.Config.StatePath, sqlite.Options{})
 		if err != nil {
-			return nil, startError(err)
+			return nil, storeError(o, err)
 		}
 		if len(recovered.Moved) > 0 {
 			o.Log.Warn("the damaged store was moved aside and a new one takes its place; what was delivered since may be delivered again",
@@ -142,10 +142,15 @@ func openStore(ctx context.Context, o Options, done *cleanup) (*sqlite.Store, er
 	}
 	store, err := sqlite.Open(ctx, o.Config.StatePath, sqlite.Options{Daemon: true})
 	if err != nil {
-		return nil, startError(err)
+		return nil, storeError(o, err)
 	}
 	done.push("closing the store", func(context.Context) error { return store.Close() })
 	return store, nil
+}
+
+// storeError is the error of a store that cannot be opened. It names the setting that says where the store is.
+func storeError(o Options, err error) error {
+	return startError(fmt.Errorf("LISTENER_STATE=sqlite://%s: %w", o.Config.StatePath, err))
 }
 
 func startError(err error) error {

@@ -44,7 +44,7 @@ type DestinationReport struct {
 func Status(ctx context.Context, o Options) (report StatusReport, err error) {
 	store, err := sqlite.Open(ctx, o.Config.StatePath, sqlite.Options{})
 	if err != nil {
-		return StatusReport{}, startError(err)
+		return StatusReport{}, storeError(o, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	report = StatusReport{Store: o.Config.StatePath, Destinations: []DestinationReport{}}

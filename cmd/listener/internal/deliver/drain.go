@@ -124,6 +124,7 @@ func (d *drain) advance(now time.Time) {
 	if reached(d.lookAt, now) {
 		d.look, d.lookAt = true, now.Add(lookEvery)
 	}
+	d.report.remind(now)
 }
 
 // dispatch starts as many sends as may be under way.

@@ -27,6 +27,7 @@ type news struct {
 	phase  phase // that began, goes on or ended; open for a streak of single failures
 	fault  *transport.Error
 	count  int           // failures, tries, or events put back
+	alone  int           // tries that count against the event alone
 	lasted time.Duration // how long the phase has lasted
 	tired  bool          // a dead letter for its many tries, not for a refusal
 }
@@ -35,6 +36,13 @@ type news struct {
 const (
 	logEvery    = 30 * time.Second // lines of one sort about one destination
 	remindEvery = 10 * time.Minute // that something is still so, without anything new
+)
+
+// When an event's trouble is worth a line. Before, it is most often the beginning of an outage, which gets a line of
+// its own, or over at the next try.
+const (
+	tellAfter = 10 * time.Second // of failures without a success, short of an outage
+	tellTries = 3                // that failed while others passed
 )
 
 // reporter writes news to the log: one line where something changes. A destination that changes all the time gets a
@@ -46,6 +54,17 @@ type reporter struct {
 	// was announced, so that its end is worth a line.
 	said  string
 	shown bool
+	// trouble is the last failure of the streak that goes on while the destination is open, told the place of the event
+	// that the last line about such a failure spoke of.
+	trouble *trouble
+	told    int64
+}
+
+// trouble is a failure that accuses the event or the destination, which is not known yet.
+type trouble struct {
+	news     news
+	delivery *state.Delivery
+	at       time.Time
 }
 
 func newReporter(log *zap.Logger) *reporter {
@@ -71,24 +90,47 @@ func (r *reporter) report(n news, d *state.Delivery, now time.Time) {
 }
 
 func (r *reporter) troubled(n news, d *state.Delivery, now time.Time) {
-	fields := func() []zap.Field { return append(faultFields(n.fault), eventFields(d)...) }
-	switch {
-	case n.count == 1:
-		if r.due(troubled, now, logEvery) {
-			r.log.Warn("an event could not be delivered, trying again", fields()...)
-		}
-	case n.lasted >= remindEvery && r.due(troubled, now, remindEvery):
-		r.shown = true
-		r.log.Warn("still nothing could be delivered", append(fields(), zap.Int("failures", n.count), lasting(n.lasted))...)
+	if n.count == 1 {
+		r.log.Debug("an event could not be delivered", append(faultFields(n.fault), eventFields(d)...)...)
 	}
+	r.trouble = &trouble{news: n, delivery: d, at: now}
+	r.remind(now)
+}
+
+// remind tells of a streak of failures that has gone on for long without an outage, or of an event that fails alone. It
+// is called at every failure and from time to time, since the next try may be far away.
+func (r *reporter) remind(now time.Time) {
+	t := r.trouble
+	if t == nil {
+		return
+	}
+	lasted := t.news.lasted + now.Sub(t.at)
+	streak := lasted >= tellAfter
+	if !streak && t.news.alone < tellTries {
+		return
+	}
+	wait := logEvery
+	if r.shown || r.told == t.delivery.Seq {
+		wait = remindEvery
+	}
+	if !r.due(troubled, now, wait) {
+		return
+	}
+	r.told, r.shown = t.delivery.Seq, streak
+	text := "an event could not be delivered, trying again"
+	if lasted >= remindEvery {
+		text = "still nothing could be delivered"
+	}
+	fields := append(faultFields(t.news.fault), eventFields(t.delivery)...)
+	r.log.Warn(text, append(fields, zap.Int("failures", t.news.count), lasting(lasted))...)
 }
 
 func (r *reporter) blocked(n news, now time.Time) {
 	fields := append(faultFields(n.fault), zap.Int("failures", n.count))
-	r.shown = r.due(blocked, now, logEvery) || n.phase == held && r.said != n.fault.Reason
-	r.said = n.fault.Reason
+	tell := r.due(blocked, now, logEvery) || n.phase == held && r.said != n.fault.Reason
+	r.said, r.shown, r.trouble = n.fault.Reason, r.shown || tell, nil
 	switch {
-	case !r.shown:
+	case !tell:
 		r.log.Debug("destination down or held again", fields...)
 	case n.phase == held:
 		r.log.Error("destination held: nothing can pass until its settings or rights are mended; events are kept", fields...)
@@ -115,6 +157,7 @@ func (r *reporter) still(n news, now time.Time) {
 }
 
 func (r *reporter) recovered(n news) {
+	r.trouble = nil
 	fields := []zap.Field{zap.Int("failures", n.count), lasting(n.lasted)}
 	if !r.shown {
 		r.log.Debug("destination takes events again", fields...)

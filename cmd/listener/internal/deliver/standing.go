@@ -13,7 +13,7 @@ import (
 // When failures with no success between mean that the destination is down.
 const (
 	downRuns   = 5  // failures of so many runs
-	downSilent = 3  // tries, of whatever runs, that met with no answer at all
+	downSilent = 3  // tries that met with no answer at all; see silence
 	maxProbed  = 64 // probes rotate over so many runs
 )
 
@@ -136,10 +136,8 @@ func (s *standing) failed(a attempt, now time.Time) ruling {
 		s.alone.forget(a.seq)
 		return s.dead(a, true)
 	}
+	s.silent += s.silence(a)
 	s.failedRuns[a.run] = struct{}{}
-	if a.fault.Status == 0 {
-		s.silent++
-	}
 	if asked > 0 || len(s.failedRuns) >= downRuns || s.silent >= downSilent {
 		s.block(&r, down, a.fault, now)
 		s.postpone(asked, now)
@@ -147,13 +145,28 @@ func (s *standing) failed(a attempt, now time.Time) ruling {
 		return r
 	}
 	s.fail(a.fault, now)
-	r.news = append(r.news, news{kind: troubled, fault: a.fault, count: s.failures, lasted: now.Sub(s.since)})
+	r.news = append(r.news, news{
+		kind: troubled, fault: a.fault, count: s.failures, alone: tries, lasted: now.Sub(s.since),
+	})
 	limit := maxProbeWait // as long as it may be the destination's fault
 	if othersPass {
 		limit = maxLaneWait
 	}
 	r.settlement.Due = now.Add(backoff(a.attempts, limit, s.jitter()))
 	return r
+}
+
+// silence returns how much a failure adds to the signs that nobody is there. A try that found no connection is one,
+// whatever its run. Any other silence may be the event's own, one that takes the consumer too long: then the run's next
+// tries say nothing new, and others' events must not wait for it.
+func (s *standing) silence(a attempt) int {
+	if a.fault.Status != 0 {
+		return 0
+	}
+	if _, again := s.failedRuns[a.run]; again && a.fault.Reason != transport.ReasonConnection {
+		return 0
+	}
+	return 1
 }
 
 // refused deals with an event that will never be taken.

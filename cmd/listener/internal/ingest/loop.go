@@ -155,6 +155,8 @@ func (l *Loop) poll(ctx context.Context) error {
 			return err
 		}
 		l.now = changes.Now
+		l.resume() // and not only after a poll that may have much to catch up
+		l.Report.PollSucceeded(time.Now())
 		if changes.Cursor != nil {
 			l.cursor = *changes.Cursor
 			l.Metrics.cursor(l.cursor.Ended)

@@ -264,7 +264,7 @@ func TestLoopPausesWithinAPoll(t *testing.T) {
 		if got := r.messages(); !slices.Equal(got, want) {
 			t.Errorf("the log says %q", got)
 		}
-		if got := fmt.Sprint(r.report.lines); got != "[paused: the outbox is full paused:  ok]" {
+		if got := fmt.Sprint(r.report.lines); got != "[ok paused: the outbox is full paused:  ok]" {
 			t.Errorf("reported: %s", got)
 		}
 	})
