@@ -18,6 +18,7 @@
 //     events pass). Failures of several runs with no success between, or answers that don't come at all, or a
 //     Retry-After, mean that the destination is down: then one event at a time is tried, a different one each time, and
 //     the waits grow to 30 s at most, so that a recovery is seen within that time. A Retry-After is honoured up to 15 min.
+//     One run's time-outs alone do not mean it: its event may be one that takes the consumer too long.
 //   - Hold: the destination is set up wrongly. Nothing is sent but one event every 30 s, and one at once when Recheck
 //     tells that credentials have changed. No event is to blame, none becomes a dead letter.
 //   - Permanent: a dead letter, and the run's later events go on. Twenty runs refused for good with no success between

@@ -82,9 +82,10 @@ func testOutage(t *testing.T, trouble func() error) {
 	wait(30 * time.Second) // the lanes that failed before it was found to be down
 	r.wantCounts("a", 0, 202+200, 0)
 	r.stop()
-	if got := r.messages(); len(got) < 3 || got[0] != "warn an event could not be delivered, trying again" ||
-		got[1] != "warn destination down; events are kept" ||
-		got[len(got)-1] != "info destination takes events again" || len(got) > 3+6*6 {
+	got := r.messages()
+	warned := slices.Index(got, "warn an event could not be delivered, trying again")
+	if len(got) < 2 || got[0] != "warn destination down; events are kept" || warned >= 0 ||
+		got[len(got)-1] != "info destination takes events again" || len(got) > 2+6*6 {
 		t.Errorf("%d lines: %q", len(got), got)
 	}
 }

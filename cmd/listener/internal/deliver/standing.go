@@ -156,14 +156,15 @@ func (s *standing) failed(a attempt, now time.Time) ruling {
 	return r
 }
 
-// silence returns how much a failure adds to the signs that nobody is there. A try that found no connection is one,
-// whatever its run. Any other silence may be the event's own, one that takes the consumer too long: then the run's next
-// tries say nothing new, and others' events must not wait for it.
+// silence returns how much a failure adds to the signs that nobody is there. A time-out may be the event's own, one
+// that takes the consumer too long, and so may what nobody knows: then the run's next tries say nothing new, and the
+// events of others must not wait for it.
 func (s *standing) silence(a attempt) int {
 	if a.fault.Status != 0 {
 		return 0
 	}
-	if _, again := s.failedRuns[a.run]; again && a.fault.Reason != transport.ReasonConnection {
+	own := a.fault.Reason == transport.ReasonTimeout || a.fault.Reason == transport.ReasonOther
+	if _, again := s.failedRuns[a.run]; own && again {
 		return 0
 	}
 	return 1

@@ -108,9 +108,29 @@ func TestStanding(t *testing.T) {
 			{run: 4, answer: "timeout", want: again, due: s},
 		},
 		"silence three times, of one run too": {
-			{run: 1, answer: "connection", want: again, due: s},
 			{run: 1, answer: "timeout", want: again, due: s},
+			{run: 1, answer: "connection", want: again, due: s},
 			{run: 1, answer: "connection", want: again, phase: down, next: s},
+		},
+		"time-outs of one run alone are its own": {
+			{run: 1, answer: "timeout", want: again, due: s},
+			{run: 1, answer: "timeout", attempts: 1, want: again, due: 2 * s},
+			{run: 1, answer: "timeout", attempts: 2, want: again, due: 4 * s},
+			{run: 1, answer: "timeout", attempts: 9, want: again, due: 30 * s},
+			{run: 2, answer: "timeout", want: again, due: s},
+			{run: 1, answer: "timeout", attempts: 10, want: again, due: 30 * s},
+			{run: 3, answer: "timeout", want: again, phase: down, next: s},
+		},
+		"what nobody knows too": {
+			{run: 1, answer: "other", want: again, due: s},
+			{run: 1, answer: "other", want: again, due: s},
+			{run: 1, answer: "other", want: again, due: s},
+			{run: 1, answer: "other", want: again, due: s},
+		},
+		"a proxy's trouble is nobody's own": {
+			{run: 1, answer: "proxy", want: again, due: s},
+			{run: 1, answer: "proxy", want: again, due: s},
+			{run: 1, answer: "proxy", want: again, phase: down, next: s},
 		},
 		"probes wait longer and longer, up to half a minute": {
 			{run: 1, answer: "connection", want: again, due: s},
