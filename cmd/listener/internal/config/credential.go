@@ -89,6 +89,12 @@ func (f *secretFile) value() (Secret, error) {
 	if err != nil {
 		return f.last, fmt.Errorf("reading %s: %w", f.path, cause(err))
 	}
+	if err := readable(f.path, info); err != nil {
+		return f.last, fmt.Errorf("reading %s: %w", f.path, err)
+	}
+	if f.seen != nil && !info.Mode().IsRegular() {
+		return f.last, nil // a pipe gives what it holds once
+	}
 	if f.seen != nil && info.ModTime().Equal(f.seen.ModTime()) && info.Size() == f.seen.Size() &&
 		f.readAt.Sub(info.ModTime()) > settled {
 		return f.last, nil

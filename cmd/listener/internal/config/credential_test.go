@@ -43,8 +43,20 @@ func TestCredentialFromAFile(t *testing.T) {
 			equal(t, 1, len(got))
 		})
 	}
+	equal(t, []string{"PREFECT_API_KEY_FILE=/x: its content: takes text without line breaks and control characters"},
+		problems(system{env: []string{"PREFECT_API_KEY_FILE=/x"}, files: map[string]string{"/x": "hun\nter2\n"}}))
 	equal(t, []string{"PREFECT_API_AUTH_STRING_FILE=/x: its content: takes user:password"},
 		problems(system{env: []string{"PREFECT_API_AUTH_STRING_FILE=/x"}, files: map[string]string{"/x": "hunter2"}}))
+}
+
+// A block in YAML ends in a line end, and so may a variable.
+func TestTransportSecretLessItsLineEnd(t *testing.T) {
+	t.Parallel()
+	want := any(map[string]any{"type": "api_key", "apikey": "key"})
+	cfg, _ := mustLoad(t, system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__AUTH__TYPE=api_key", "OPENLINEAGE__TRANSPORT__AUTH__APIKEY=key\r\n"}})
+	equal(t, want, cfg.OpenLineage.Transport["auth"])
+	cfg, _ = mustLoad(t, system{files: yml("transport:\n  type: http\n  auth:\n    type: api_key\n    apikey: |\n      key\n")})
+	equal(t, want, cfg.OpenLineage.Transport["auth"])
 }
 
 func TestTransportSecretFromAFile(t *testing.T) {

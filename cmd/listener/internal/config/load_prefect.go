@@ -38,7 +38,7 @@ func (l *loader) prefect(v Variables) {
 	})
 	user := l.splitUser(p, address)
 	l.checkAPI(from, p)
-	p.APIKey = l.credential(l.orProfile("PREFECT_API_KEY", v.PrefectAPIKey), l.env("PREFECT_API_KEY_FILE", v.PrefectAPIKeyFile), nil)
+	p.APIKey = l.credential(l.orProfile("PREFECT_API_KEY", v.PrefectAPIKey), l.env("PREFECT_API_KEY_FILE", v.PrefectAPIKeyFile), oneLine)
 	p.AuthString = l.credential(l.orProfile("PREFECT_API_AUTH_STRING", v.PrefectAPIAuth),
 		l.env("PREFECT_API_AUTH_STRING_FILE", v.PrefectAPIAuthFile), userPassword)
 	if user != "" {
@@ -112,9 +112,9 @@ func (l *loader) prefectTLS(v Variables) {
 	}
 	p.CertFile = read(l, l.orProfile("PREFECT_API_SSL_CERT_FILE", v.PrefectCertFile), "", plain, func(text string) (string, error) {
 		file := l.absolute(text)
-		content, err := fs.ReadFile(l.in.Files, rooted(file))
+		content, err := readFile(l.in.Files, file, maxCertBytes)
 		if err != nil {
-			return "", fmt.Errorf("takes a PEM file of certificates: %w", cause(err))
+			return "", fmt.Errorf("takes a PEM file of certificates: %w", err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(content) {
 			return "", errors.New("takes a PEM file of certificates: there is none in it")
@@ -150,7 +150,11 @@ func (l *loader) readProfile(v Variables) {
 		return
 	}
 	if file.text != "" {
-		if _, err := fs.Stat(l.in.Files, rooted(where)); err != nil {
+		info, err := fs.Stat(l.in.Files, rooted(where))
+		if err == nil {
+			err = readable(where, info)
+		}
+		if err != nil {
 			l.problem(file.name, file.text, fmt.Errorf("takes Prefect's file of profiles: %w", cause(err)))
 			return
 		}

@@ -64,6 +64,9 @@ func (l *loader) log(v Variables) Log {
 func (l *loader) state(v Variables) string {
 	from := l.env("LISTENER_STATE", v.State)
 	unset := l.defaultState(v)
+	if folder := l.env("STATE_DIRECTORY", v.StateDirectory); from.text == "" && folder.text != "" && !strings.HasPrefix(folder.text, "/") {
+		l.warn(folder.name, "=%s does not count: it takes an absolute path", quote(folder.text))
+	}
 	if from.text == "" && unset == "" {
 		l.problem(from.name, "", errors.New("is not set and there is no home folder: takes sqlite:///absolute/path"))
 		return ""
@@ -92,7 +95,7 @@ func statePath(text string) (string, error) {
 // defaultState is under systemd's folder for the unit, else in the user's state folder. Empty: there is neither.
 func (l *loader) defaultState(v Variables) string {
 	// systemd gives several folders with colons between when a unit asks for several.
-	if folder, _, _ := strings.Cut(v.StateDirectory, ":"); strings.HasPrefix(folder, "/") {
+	if folder, _, _ := strings.Cut(strings.TrimSpace(v.StateDirectory), ":"); strings.HasPrefix(folder, "/") {
 		return path.Join(folder, stateFile)
 	}
 	// A relative XDG_STATE_HOME is to be ignored, says the XDG base directory specification.

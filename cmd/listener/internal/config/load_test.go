@@ -23,6 +23,7 @@ func TestLoadTakes(t *testing.T) {
 		{"PREFECT_API_REQUEST_TIMEOUT", "2.5", "2.5"},
 		{"PREFECT_UI_URL", "https://ui.example/", "https://ui.example"},
 		{"PREFECT_API_KEY", "pnu_1", config.Redacted},
+		{"PREFECT_API_KEY", "pnu_1\r\n", config.Redacted},
 		{"PREFECT_API_AUTH_STRING", "a:b", config.Redacted},
 		{"PREFECT_CLIENT_CUSTOM_HEADERS", `{"X-A": "b"}`, config.Redacted},
 		{"OPENLINEAGE_NAMESPACE", " prod ", "prod"},
@@ -80,6 +81,7 @@ func TestLoadRefuses(t *testing.T) {
 		hostPort = "takes host:port, such as 127.0.0.1:4280 or :8080, or off"
 		secs     = "takes seconds above zero as a bare number, such as 60 or 2.5"
 		anySize  = "takes a size such as 64MiB or 1GiB"
+		oneLine  = ": takes text without line breaks and control characters"
 		rate     = "takes a number above zero, such as 5 or 0.5"
 	)
 	for _, test := range []struct{ name, value, want string }{
@@ -107,7 +109,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"LISTENER_STATE", "sqlite:///var/", `"sqlite:///var/": ` + sqlite + ", with three slashes"},
 		{"LISTENER_STATE", "sqlite:///x.db?mode=ro", `"sqlite:///x.db?***": ` + sqlite + " without ? and #"},
 		{"LISTENER_POLL_INTERVAL", "30", "30: " + unit},
-		{"LISTENER_POLL_INTERVAL", "0", "0: takes a duration with its unit, such as 0s or 0m"},
+		{"LISTENER_POLL_INTERVAL", "0", "0: " + above},
+		{"LISTENER_POLL_INTERVAL", "-5", "-5: " + above},
+		{"LISTENER_LOOKBACK", "0", "0: takes a duration with its unit, such as 0s or 0m"},
 		{"LISTENER_POLL_INTERVAL", "0s", "0s: " + above},
 		{"LISTENER_POLL_INTERVAL", "-5s", "-5s: " + above},
 		{"LISTENER_POLL_INTERVAL", "soon", "soon: " + anyTime},
@@ -115,6 +119,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"LISTENER_LOOKBACK", "2 days", `"2 days": ` + anyTime},
 		{"LISTENER_GRACE", "0m", "0m: " + above},
 		{"LISTENER_RETENTION", "24h", "24h: takes a duration of at least 25h"},
+		{"LISTENER_RETENTION", "0", "0: takes a duration of at least 25h"},
+		{"LISTENER_RETENTION", "24", "24: takes a duration of at least 25h"},
+		{"LISTENER_RETENTION", "720", "720: takes a duration with its unit, such as 720h"},
 		{"LISTENER_OUTBOX_MAX_BYTES", "lots", "lots: " + anySize},
 		{"LISTENER_OUTBOX_MAX_BYTES", "64 M", `"64 M": ` + anySize},
 		{"LISTENER_OUTBOX_MAX_BYTES", "9999999TiB", "9999999TiB: " + anySize},
@@ -125,6 +132,11 @@ func TestLoadRefuses(t *testing.T) {
 		{"LISTENER_HTTP_ADDR", "localhost:99999", `"localhost:99999": ` + hostPort},
 		{"LISTENER_HTTP_ADDR", "http://x:1", `"http://x:1": ` + hostPort},
 		{"LISTENER_HTTP_AUTH", "hunter2", ": takes user:password"},
+		{"LISTENER_HTTP_AUTH", "ann:hun\nter2", oneLine},
+		{"PREFECT_API_KEY", "hun\nter2", oneLine},
+		{"PREFECT_API_KEY", "hun\x00ter2", oneLine},
+		{"PREFECT_API_AUTH_STRING", "ann:hun\r\nter2", oneLine},
+		{"OPENLINEAGE_API_KEY", "hun\x1bter2", oneLine},
 		{"LISTENER_LOG_LEVEL", "loud", "loud: takes debug, info, warn or error"},
 		{"LISTENER_LOG_FORMAT", "xml", "xml: takes json or console"},
 		{"LISTENER_PRODUCER", "ours", "ours: takes a URI, such as https://example.com/lineage"},
@@ -216,6 +228,23 @@ func TestLoadDefaultStore(t *testing.T) {
 	_, _, err := config.Load(in)
 	if want := "LISTENER_STATE: is not set and there is no home folder: takes sqlite:///absolute/path"; err == nil || err.Error() != want {
 		t.Errorf("without a home: %v, want %s", err, want)
+	}
+}
+
+// A relative folder would be another one wherever the listener is started from.
+func TestLoadWarnsOfARelativeStateDirectory(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		env  []string
+		want []string
+	}{
+		{[]string{"STATE_DIRECTORY=state"}, []string{"STATE_DIRECTORY: =state does not count: it takes an absolute path"}},
+		{[]string{"STATE_DIRECTORY= /var/lib/listener "}, nil},
+		{[]string{"STATE_DIRECTORY="}, nil},
+		{[]string{"STATE_DIRECTORY=state", "LISTENER_STATE=sqlite:///d/x.db"}, nil},
+	} {
+		_, warnings := mustLoad(t, system{env: append(test.env, "OPENLINEAGE_URL=http://h")})
+		equal(t, test.want, lines(warnings))
 	}
 }
 

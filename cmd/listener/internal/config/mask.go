@@ -30,6 +30,26 @@ func secretKey(key string) bool {
 	return secretWords.MatchString(separators.Replace(strings.ToLower(key)))
 }
 
+// secretText says whether a key whose value is no map holds a secret: auth takes a map, and who gives it a text gives
+// the Authorization header or JSON that is broken.
+func secretText(key string) bool {
+	return secretKey(key) || strings.HasSuffix(strings.ToLower(key), "auth")
+}
+
+// brokenJSON says whether a text looks like JSON with keys. Some of these may be a secret's.
+func brokenJSON(text string) bool {
+	return strings.Contains(text, "{") || strings.HasPrefix(text, "[")
+}
+
+// trimSecrets takes the line end off the secrets of a transport, which editors and blocks in YAML put there.
+func trimSecrets(transport *node) {
+	transport.walk("", func(path string, leaf *node) {
+		if text, ok := leaf.value.(string); ok && secretKey(path) {
+			leaf.value = strings.TrimRight(text, "\r\n")
+		}
+	})
+}
+
 // secretMap says whether all values of a map are taken as secrets: headers carry tokens under any name.
 func secretMap(key string) bool {
 	return separators.Replace(strings.ToLower(key)) == "customheaders"

@@ -45,7 +45,7 @@ func (l *loader) legacyHTTP(v Variables) *node {
 	url, endpoint := l.env("OPENLINEAGE_URL", v.OpenLineageURL), l.env("OPENLINEAGE_ENDPOINT", v.OpenLineageEndpoint)
 	key := l.env("OPENLINEAGE_API_KEY", v.OpenLineageAPIKey)
 	file := l.env("OPENLINEAGE_API_KEY_FILE", v.OpenLineageAPIKeyFile)
-	credential := l.credential(key, file, nil)
+	credential := l.credential(key, file, oneLine)
 	if url.text == "" {
 		for _, idle := range []raw{endpoint, key, file} {
 			if idle.text != "" {

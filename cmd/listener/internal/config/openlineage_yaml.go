@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -18,9 +20,9 @@ import (
 func (l *loader) configFile(v Variables) *node {
 	if named := l.env("OPENLINEAGE_CONFIG", v.OpenLineageConfig); named.text != "" {
 		file := l.absolute(named.text)
-		content, err := fs.ReadFile(l.in.Files, rooted(file))
+		content, err := readFile(l.in.Files, file, maxConfigBytes)
 		if err != nil {
-			l.problem(named.name, named.text, fmt.Errorf("takes an openlineage.yml: %w", cause(err)))
+			l.problem(named.name, named.text, fmt.Errorf("takes an openlineage.yml: %w", err))
 			return nil
 		}
 		return l.parseYAML(file, content)
@@ -33,12 +35,12 @@ func (l *loader) configFile(v Variables) *node {
 		if info, err := fs.Stat(l.in.Files, rooted(file)); err == nil && !info.Mode().IsRegular() {
 			continue
 		}
-		content, err := fs.ReadFile(l.in.Files, rooted(file))
+		content, err := readFile(l.in.Files, file, maxConfigBytes)
 		switch {
 		case err == nil:
 			return l.parseYAML(file, content)
 		case !errors.Is(err, fs.ErrNotExist):
-			l.problem(file, "", fmt.Errorf("can't be read: %w", cause(err)))
+			l.problem(file, "", fmt.Errorf("can't be read: %w", err))
 			return nil
 		}
 	}
@@ -88,10 +90,28 @@ func (l *loader) parseYAML(file string, content []byte) *node {
 // yamlProblem names the line of a parser's error.
 func (l *loader) yamlProblem(file string, err error) {
 	if broken, ok := errors.AsType[*yaml.LoadError](err); ok && broken.Mark.Line > 0 {
-		l.problem(fmt.Sprintf("%s:%d", file, broken.Mark.Line), "", fmt.Errorf("takes YAML: %s", broken.Message))
+		l.problem(fmt.Sprintf("%s:%d", file, broken.Mark.Line), "", errors.New("takes YAML"+yamlWords(broken.Message)))
 		return
 	}
-	l.problem(file, "", fmt.Errorf("takes YAML: %w", err))
+	l.problem(file, "", errors.New("takes YAML"))
+}
+
+// quotedWords are longer than the signs that the parser's own words quote, so they stood in the file.
+var quotedWords = regexp.MustCompile("'[^']{2,}'|\"[^\"]{2,}\"|`[^`]{2,}`")
+
+// yamlWords is what the parser says is wrong, unless it repeats what stands there: a secret that begins with * or ! is
+// taken for the name of an anchor or a tag.
+func yamlWords(message string) string {
+	switch {
+	case strings.Contains(message, "anchor"):
+		return ": the anchor that an alias names is missing (a text that begins with * or & wants quotes)"
+	case strings.Contains(message, "tag"):
+		return ": a tag is not one (a text that begins with ! wants quotes)"
+	case quotedWords.MatchString(message):
+		return ""
+	default:
+		return ": " + message
+	}
 }
 
 // What aliases can blow up is bounded, and so is how deep they go, which inside themselves they do for ever.

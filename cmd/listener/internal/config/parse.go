@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // The parsers below return an error whose text says what the setting takes, to follow its name and value.
@@ -18,19 +19,36 @@ import (
 func duration(text string, least time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err == nil && text != "0" {
-		switch {
-		case d >= least:
+		if d >= least {
 			return d, nil
-		case least == 1:
-			return 0, errors.New("takes a duration above zero, such as 30s or 5m")
-		default:
-			return 0, fmt.Errorf("takes a duration of at least %s", Brief(least))
 		}
+		return 0, tooShort(least)
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return 0, fmt.Errorf("takes a duration with its unit, such as %ss or %sm", text, text)
+		return 0, bareNumber(text, least)
 	}
 	return 0, errors.New("takes a duration such as 30s, 5m or 1h30m")
+}
+
+func tooShort(least time.Duration) error {
+	if least == 1 {
+		return errors.New("takes a duration above zero, such as 30s or 5m")
+	}
+	return fmt.Errorf("takes a duration of at least %s", Brief(least))
+}
+
+// bareNumber names the units that would make a number without one pass.
+func bareNumber(text string, least time.Duration) error {
+	var pass []string
+	for _, unit := range []string{"s", "m", "h"} {
+		if d, err := time.ParseDuration(text + unit); err == nil && d >= least && len(pass) < 2 {
+			pass = append(pass, text+unit)
+		}
+	}
+	if len(pass) == 0 {
+		return tooShort(least)
+	}
+	return errors.New("takes a duration with its unit, such as " + strings.Join(pass, " or "))
 }
 
 // Brief is a duration without its zero parts: 10m, not 10m0s.
@@ -167,6 +185,14 @@ func listenAddr(text string) (string, error) {
 func userPassword(text string) error {
 	if user, password, ok := strings.Cut(text, ":"); !ok || user == "" || password == "" {
 		return errors.New("takes user:password")
+	}
+	return oneLine(text)
+}
+
+// oneLine checks that a secret can go into a header, as most do. What it says leaves the secret out.
+func oneLine(text string) error {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return errors.New("takes text without line breaks and control characters")
 	}
 	return nil
 }
