@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,9 @@ func (o OpenLineage) problem(path, takes string) Problem {
 	leaf, origin, hidden := o.find(path)
 	problem := Problem{Where: origin.Where(), Takes: takes}
 	if leaf != nil && leaf.kind == scalar && !hidden {
-		problem.Value = maskURL(scalarText(leaf))
+		if text := scalarText(leaf); !brokenJSON(text) {
+			problem.Value = maskURL(text)
+		}
 	}
 	return problem
 }
@@ -78,6 +81,7 @@ func (o OpenLineage) find(path string) (leaf *node, origin Origin, hidden bool) 
 		if below == nil {
 			return nil, origin.child(strings.NewReplacer("[", ".", "]", "").Replace(rest)), true
 		}
+		hidden = hidden || (below.kind != mapping && secretText(key))
 		at, rest, origin = below, after, below.origin
 	}
 	return at, origin, hidden
@@ -145,23 +149,30 @@ func sameKey(a, b string) bool {
 // noteTransport lists the transport's values for show.
 func (l *loader) noteTransport(transport *node) {
 	transport.walk("transport", func(path string, leaf *node) {
-		value := maskURL(scalarText(leaf))
-		if hiddenPath(path) {
+		text := scalarText(leaf)
+		value := maskURL(text)
+		if leaf.kind == scalar && (hiddenPath(path) || brokenJSON(text)) {
 			value = Redacted
 		}
 		l.note(path, value, leaf.origin)
 	})
 }
 
-// hiddenPath says whether any part of a path is a secret's.
+// listPlaces are the places in lists, which are as secret as the list.
+var listPlaces = regexp.MustCompile(`\[[0-9]+\]`)
+
+// hiddenPath says whether the text at a path is a secret, which it is below a secret's key too. A key may hold dots.
 func hiddenPath(path string) bool {
-	for part := range strings.SplitSeq(path, ".") {
-		if secretMap(part) {
+	path = listPlaces.ReplaceAllString(path, "")
+	for i, sign := range path {
+		if sign == '.' && (secretKey(path[:i]) || secretMap(lastPart(path[:i]))) {
 			return true
 		}
 	}
-	return secretKey(path)
+	return secretText(path)
 }
+
+func lastPart(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // scalarText is a scalar as a person would write it; a map or a list is only said to be one.
 func scalarText(n *node) string {

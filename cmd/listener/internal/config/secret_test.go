@@ -96,6 +96,14 @@ func TestLoadNeverShowsSecrets(t *testing.T) {
 		"OPENLINEAGE__TRANSPORT__AUTH__API_KEY=hunter2",
 		`OPENLINEAGE__TRANSPORT={"type":"http","auth":{"apiKey":"hunter2"}}`,
 		`OPENLINEAGE__TRANSPORT={"type":"http","auth":{"apiKey":"hunter2"}`,
+		"OPENLINEAGE__TRANSPORT__AUTH=Bearer hunter2",
+		"OPENLINEAGE__TRANSPORT__BASIC_AUTH=ann:hunter2",
+		`OPENLINEAGE__TRANSPORT__AUTH=["hunter2"]`,
+		`OPENLINEAGE__TRANSPORT__AUTH={"type":"api_key","apiKey":"hunter2"`,
+		`OPENLINEAGE__TRANSPORT__AUTH__API_KEY=["hunter2"]`,
+		`OPENLINEAGE__TRANSPORT__AUTH__API_KEY={"a":"hunter2"}`,
+		`OPENLINEAGE__TRANSPORT__CONFIG={"sasl.password":"hunter2"`,
+		`OPENLINEAGE__TRANSPORT__TRANSPORTS=[{"type":"http","auth":{"apiKey":"hunter2"}`,
 		`OPENLINEAGE__TRANSPORT={"type":"kafka","config":{"sasl.password":"hunter2","sasl.jaas.config":"hunter2"}}`,
 		`OPENLINEAGE__TRANSPORT={"type":"http","custom_headers":{"X-A":"hunter2"}}`,
 		`OPENLINEAGE__TRANSPORT={"type":"composite","transports":{"a":{"type":"http","auth":{"clientSecret":"hunter2"}}}}`,
@@ -107,11 +115,35 @@ func TestLoadNeverShowsSecrets(t *testing.T) {
 			noSecret(t, "problem", fmt.Sprint(err))
 			noSecret(t, "warnings", fmt.Sprint(warnings))
 			noSecret(t, "settings", fmt.Sprintf("%+v", cfg.Settings))
-			for _, path := range []string{"url", "auth", "auth.apiKey", "auth.clientSecret", "config.sasl.password", "custom_headers.X-A", "transports.a.auth.clientSecret", "transports[0].url", "transports[0].auth.client_secret"} {
+			for _, path := range []string{"url", "auth", "auth[0]", "auth.api_key[0]", "auth.api_key.a", "basic_auth", "config", "transports", "auth.apiKey", "auth.clientSecret", "config.sasl.password", "custom_headers.X-A", "transports.a.auth.clientSecret", "transports[0].url", "transports[0].auth.client_secret"} {
 				noSecret(t, path, cfg.OpenLineage.Explain(refused(path)).Error())
 			}
 			prefect := cfg.Prefect
 			noSecret(t, "prefect", fmt.Sprintf("%+v %#v %v", prefect, prefect, prefect.Headers))
 		})
 	}
+}
+
+// A secret that was not quoted may be an alias, a tag or nothing at all to the parser.
+func TestConfigFileNeverShowsSecrets(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		"*hunter2", "&hunter2 *hunter2", "!hunter2", "!!hunter2", "!hunter2!x", "!hunter2! x", "!<hunter2", "!%hunter2", "!!int hunter2", "!!float hunter2",
+		"%hunter2", "@hunter2", "`hunter2", "|hunter2", ">hunter2", "'hunter2", "\"hunter2", "\"\\qhunter2\"",
+		"hunter2: hunter2", "[hunter2", "{hunter2: hunter2", "'a' hunter2", "- hunter2", "? hunter2", "\thunter2", "hunter2\x01", "hunter2\xff",
+	} {
+		for _, key := range []string{"auth: ", "auth:\n    type: api_key\n    apiKey: "} {
+			cfg, warnings, err := system{files: yml("transport:\n  type: http\n  " + key + value + "\n")}.load()
+			noSecret(t, value+" problem", fmt.Sprint(err))
+			noSecret(t, value+" warnings", fmt.Sprint(warnings))
+			if !strings.Contains(value, "{") && !strings.Contains(value, ": ") && !strings.HasPrefix(value, "?") { // keys are shown
+				noSecret(t, value+" settings", fmt.Sprintf("%+v", cfg.Settings))
+			}
+			noSecret(t, value, cfg.OpenLineage.Explain(refused("auth")).Error())
+		}
+	}
+	equal(t, []string{"/srv/app/openlineage.yml:1: takes YAML: the anchor that an alias names is missing (a text that begins with * or & wants quotes)"},
+		problems(system{files: yml("a: *b\n")}))
+	equal(t, []string{"/srv/app/openlineage.yml:1: takes YAML: a tag is not one (a text that begins with ! wants quotes)"},
+		problems(system{files: yml("a: !b!c d\n")}))
 }
