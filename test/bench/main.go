@@ -59,7 +59,7 @@ func parse(args []string) (options, error) {
 		o.only = append(o.only, name)
 		return nil
 	})
-	flags.Func("size", "flow runs of a catch-up, ten task runs each (default 500 and 2000, quick 500); may be given again", func(text string) error {
+	flags.Func("size", "flow runs of a catch-up, ten task runs each (default 500 and 2000, quick 300); may be given again", func(text string) error {
 		var n int
 		if _, err := fmt.Sscan(text, &n); err != nil || n < 20 {
 			return errors.New("takes a number from 20")
@@ -90,7 +90,7 @@ func parse(args []string) (options, error) {
 func (o *options) setDefaults() {
 	pairs, idle, sizes := 2, time.Minute, []int{500, 2000}
 	if o.quick {
-		pairs, idle, sizes = 1, 20*time.Second, []int{500}
+		pairs, idle, sizes = 1, 20*time.Second, []int{300}
 	}
 	if o.pairs <= 0 {
 		o.pairs = pairs

@@ -313,8 +313,7 @@ func (d *daemon) run(args ...string) string {
 	cmd := d.command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		d.t.Errorf("listener %v ended with %d: %s", args, exit.ExitCode(), errs.String())
 	} else if err != nil {
 		d.t.Fatalf("running listener %v: %v", args, err)

@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -55,9 +56,7 @@ func (w *world) connect(consumers ...*consumer) {
 	transports := map[string]any{}
 	for _, c := range consumers {
 		settings := map[string]any{"type": "http", "url": c.url}
-		for key, value := range c.settings {
-			settings[key] = value
-		}
+		maps.Copy(settings, c.settings)
 		transports[c.name] = settings
 	}
 	text, err := json.Marshal(map[string]any{"type": "composite", "transports": transports})
