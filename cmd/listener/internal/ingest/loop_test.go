@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,9 +86,22 @@ func (r *report) add(line string) {
 }
 
 // room has a reason to pause for as long as it is set.
-type room struct{ reason string }
+type room struct {
+	mu     sync.Mutex
+	reason string
+}
 
-func (r *room) Pause(context.Context) (string, error) { return r.reason, nil }
+func (r *room) Pause(context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reason, nil
+}
+
+func (r *room) set(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reason = reason
+}
 
 type loopRig struct {
 	loop   *ingest.Loop
@@ -202,9 +217,9 @@ func TestLoopPausesForSpace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newLoop(t, quiet)
-		r.room.reason = "the outbox is full"
+		r.room.set("the outbox is full")
 		began := time.Now()
-		time.AfterFunc(65*time.Second, func() { r.room.reason = "" })
+		time.AfterFunc(65*time.Second, func() { r.room.set("") })
 		_ = r.during(t, 70*time.Second)
 		if len(r.poller.at) == 0 || r.poller.at[0].Sub(began) < 65*time.Second {
 			t.Errorf("polled at %v while reading was to rest", r.poller.at)
@@ -237,10 +252,10 @@ func (p *bigPoller) Poll(ctx context.Context, _ prefect.Cursor, _ prefect.OpenRu
 }
 
 // shrinking is a room that is full after so many looks, until it is emptied.
-type shrinking struct{ looks int }
+type shrinking struct{ looks atomic.Int64 }
 
 func (s *shrinking) Pause(context.Context) (string, error) {
-	if s.looks--; s.looks < 0 {
+	if s.looks.Add(-1) < 0 {
 		return "the outbox is full", nil
 	}
 	return "", nil
@@ -251,9 +266,10 @@ func TestLoopPausesWithinAPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newLoop(t, quiet)
-		big, full := &bigPoller{portions: 100}, &shrinking{looks: 4}
+		big, full := &bigPoller{portions: 100}, &shrinking{}
+		full.looks.Store(4)
 		r.loop.Poller, r.loop.Space = big, full
-		time.AfterFunc(5*time.Second, func() { full.looks = 1000 })
+		time.AfterFunc(5*time.Second, func() { full.looks.Store(1000) })
 		if err := r.during(t, 9*time.Second); err != nil {
 			t.Fatal(err)
 		}
