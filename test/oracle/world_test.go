@@ -149,8 +149,8 @@ func (w *world) caughtUp(within time.Duration, consumers ...*consumer) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("after %s there are still missing %v of %d events; the listener said:\n%s",
-				within, behind, len(told), w.daemon.lastWords())
+			w.t.Fatalf("after %s there are still missing %v of %d events; the destinations stand so: %+v; the listener said:\n%s",
+				within, behind, len(told), w.standings(), w.daemon.lastWords())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -238,19 +238,24 @@ type standing struct {
 	Gone    bool   `json:"gone"`
 }
 
-// pending is how many events wait for a consumer.
-func (w *world) standing(c *consumer) standing {
+func (w *world) standings() []standing {
 	w.t.Helper()
 	var status struct {
 		Destinations []standing `json:"destinations"`
 	}
 	w.daemon.ask(&status, "status")
-	for _, d := range status.Destinations {
+	return status.Destinations
+}
+
+func (w *world) standing(c *consumer) standing {
+	w.t.Helper()
+	all := w.standings()
+	for _, d := range all {
 		if d.Name == c.name {
 			return d
 		}
 	}
-	w.t.Errorf("status does not know %s: %+v", c.name, status)
+	w.t.Errorf("status does not know %s: %+v", c.name, all)
 	return standing{}
 }
 
