@@ -144,12 +144,16 @@ func (c *countingFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.F
 
 func TestTransportSecretsChange(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"OPENLINEAGE_API_KEY_FILE", "OPENLINEAGE__TRANSPORT__AUTH__API_KEY_FILE"} {
+	for _, setting := range []string{
+		"OPENLINEAGE_API_KEY_FILE=@", "OPENLINEAGE__TRANSPORT__AUTH__API_KEY_FILE=@",
+		`OPENLINEAGE__TRANSPORT={"type":"composite","transports":[{"type":"http","url":"http://h","auth":{"type":"api_key","apiKeyFile":"@"}}]}`,
+		`OPENLINEAGE__TRANSPORT={"type":"http","url":"http://h","auth":{"type":"oauth2","client_secret_file":"@"}}`,
+	} {
 		file := filepath.Join(t.TempDir(), "key")
 		if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		in := system{env: []string{name + "=" + file, "OPENLINEAGE_URL=http://h"}}.input()
+		in := system{env: []string{strings.ReplaceAll(setting, "@", file), "OPENLINEAGE_URL=http://h"}}.input()
 		in.Files = os.DirFS("/")
 		cfg, _, err := config.Load(in)
 		if err != nil {
@@ -161,4 +165,10 @@ func TestTransportSecretsChange(t *testing.T) {
 		}
 		equal(t, true, cfg.SecretsChanged())
 	}
+
+	// A file that isn't there stops no start here: the transport says what it thinks of it.
+	cfg, _ := mustLoad(t, system{env: []string{
+		`OPENLINEAGE__TRANSPORT={"type":"http","url":"http://h","auth":{"type":"api_key","apiKeyFile":"/gone"}}`,
+	}})
+	equal(t, false, cfg.SecretsChanged())
 }

@@ -39,6 +39,7 @@ func (l *loader) openLineage(v Variables) {
 	l.sections(root)
 	o.transport = l.chooseTransport(root, legacy)
 	trimSecrets(o.transport)
+	l.watchFiles(o.transport)
 	if transport, ok := o.transport.plain().(map[string]any); ok {
 		o.Transport = transport
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"strings"
+	"time"
 )
 
 // chooseTransport finds the transport by the Python client's order: none where all is disabled, else the one with a
@@ -51,6 +52,22 @@ func (l *loader) chooseTransport(root, legacy *node) *node {
 		l.warn("OPENLINEAGE_URL", "is not set, nor is another transport: events go to standard output")
 		return only("console")
 	}
+}
+
+// watchFiles notes the files of secrets that a transport reads by itself, such as its apiKeyFile, so that a new secret in
+// one counts as a change of the settings: a destination that was held is then tried at once. A file that can't be read
+// now is the transport's to complain about.
+func (l *loader) watchFiles(transport *node) {
+	transport.walk("", func(path string, leaf *node) {
+		name, isText := leaf.value.(string)
+		key, isFile := strings.CutSuffix(strings.ToLower(lastPart(path)), "file")
+		if !isText || !isFile || !secretKey(key) {
+			return
+		}
+		if file, err := newSecretFile(l.in.Files, l.absolute(name), time.Now); err == nil {
+			l.cfg.OpenLineage.secrets = append(l.cfg.OpenLineage.secrets, Credential{file: file})
+		}
+	})
 }
 
 // only is a transport that has a type and nothing else.
