@@ -62,18 +62,29 @@ func TestEveryKind(t *testing.T) {
 	t.Run("marquez", func(t *testing.T) { inMarquez(t, p) })
 }
 
+// quiet is how long nothing may have changed in Prefect's tables for all to be in them: its recorder writes task runs
+// in batches, many seconds after they ended when it has much to do.
+const quiet = 6 * time.Second
+
 // settled waits until Prefect itself shows all that ran in its final state, and returns what must be told.
 func settled(t *testing.T, p *rig.Prefect) map[string]expectation {
 	t.Helper()
-	rig.Eventually(t, time.Minute, "no run is open in Prefect", func() bool {
+	var rows int
+	var since time.Time
+	rig.Eventually(t, 2*time.Minute, "no run is open in Prefect and none is added", func() bool {
+		open, now := 0, 0
 		for _, resource := range []string{"flow_runs", "task_runs"} {
 			for _, row := range p.Filter(resource, nil) {
+				now++
 				if row["state"] == nil || endTypes[row["state_type"].(string)] == "" {
-					return false
+					open++
 				}
 			}
 		}
-		return true
+		if now != rows || open > 0 {
+			rows, since = now, time.Now()
+		}
+		return time.Since(since) >= quiet
 	})
 	return expected(t, p)
 }
