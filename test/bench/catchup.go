@@ -74,7 +74,7 @@ func (b *bench) catchUpWith(api source, n int, from time.Time, what string, way 
 		b.Fatalf("%s: %d events were delivered, not %d; the listener's log:\n%s", what, got, events(n), at.log())
 	}
 	_, last := sink.times()
-	bare := before.mean(b.bareHistory(api, n, from)) // what else the machine does changes all the time
+	bare := before.mean(b.bareHistory(api, n, from)) // before and after: what else the machine does changes all the time
 	b.Logf("%s: %s", what, through)
 	b.compare(what, last.Sub(l.began).Seconds(), "s", "bare reading", bare.took.Seconds(), target)
 	if api.work != nil {
@@ -113,7 +113,7 @@ func (r reading) mean(other reading) reading {
 
 // bareHistory reads everything and says what it took.
 func (b *bench) bareHistory(api source, n int, from time.Time) reading {
-	reader := newBare(api.url)
+	reader := newBare(b.newProxy(api.url).url) // the listener's way
 	defer reader.close()
 	began, worked := time.Now(), api.worked()
 	read, err := reader.history(b.Context(), from.Add(-time.Second))

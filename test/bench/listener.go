@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -27,6 +28,9 @@ type listener struct {
 	began time.Time
 	done  chan struct{}
 	err   error
+
+	most     float64 // MiB that it had at most
+	watching sync.WaitGroup
 }
 
 // start starts a command of the listener that reads from a Prefect and delivers to a sink.
@@ -46,9 +50,11 @@ func (b *bench) start(at place, prefectURL, sinkURL string, env []string, args .
 		defer close(l.done)
 		l.err = l.cmd.Wait()
 	}()
+	l.watching.Go(l.watchMemory)
 	b.Cleanup(func() {
 		_ = l.cmd.Process.Kill() // it may have ended
 		<-l.done
+		l.watching.Wait()
 	})
 	return l
 }
@@ -91,13 +97,27 @@ func (l *listener) finish(within time.Duration) {
 	}
 }
 
+// watchMemory notes the most memory that the process ever had, until it ends. The system's own account of a process
+// that has ended is of no use here: it begins with the memory of the process that started it.
+func (l *listener) watchMemory() {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if _, most, err := residentMemory(l.pid()); err == nil && most > 0 {
+			l.most = most
+		}
+		select {
+		case <-l.done:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // mostMemory is the most memory of a listener that has ended, in MiB.
 func (l *listener) mostMemory() float64 {
-	usage, ok := l.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return float64(usage.Maxrss) / 1024 // Linux counts it in KiB
+	l.watching.Wait()
+	return l.most
 }
 
 // cpu is the time that a listener which has ended has worked.
