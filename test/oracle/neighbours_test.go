@@ -139,6 +139,7 @@ func TestCompositeOfFour(t *testing.T) {
 	writeToken(t, token, "old")
 	guarded.settings["auth"] = map[string]any{"type": "api_key", "apiKeyFile": token}
 	guarded.Script(onlyFor("new"))
+	w.daemon.set("LISTENER_POLL_INTERVAL", "250ms") // half of the two seconds are a busy machine's
 	w.connect(w.consumers...)
 
 	w.daemon.start()

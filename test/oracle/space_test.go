@@ -133,6 +133,9 @@ func TestDiskFull(t *testing.T) {
 	fill(t, filler)
 	w.past(shape{tasks: 10}, 5, time.Second, time.Now())
 	w.paused(10*time.Second, "are kept in reserve")
+	if s := w.standing(w.consumer("a")); s.Gone || s.Pending == 0 { // who looks for the reason must be able to look
+		t.Errorf("status while the disk is full: %+v", s)
+	}
 	time.Sleep(scale(20*time.Second, 5*time.Minute)) // that is how long the disk is full
 	if !w.daemon.alive() {
 		t.Fatalf("the listener ended: %s", w.daemon.said())
