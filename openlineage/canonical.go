@@ -2,6 +2,7 @@ package openlineage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,29 +75,24 @@ func appendCanonical(b []byte, v any) []byte {
 }
 
 func appendObject(b []byte, object map[string]any) []byte {
-	// Keys are cleaned before they are sorted: cleaning may change the order or make two keys one.
 	names := make([]string, 0, len(object))
+	tidy := true
 	for name, v := range object {
 		if v != nil {
 			names = append(names, name)
+			tidy = tidy && isClean(name)
 		}
 	}
-	slices.SortFunc(names, func(x, y string) int {
-		if c := strings.Compare(clean(x), clean(y)); c != 0 {
-			return c
-		}
-		return strings.Compare(x, y)
-	})
+	if tidy {
+		slices.Sort(names)
+	} else {
+		names = tidied(names)
+	}
 	b = append(b, '{')
-	first := true
 	for i, name := range names {
-		if i+1 < len(names) && clean(name) == clean(names[i+1]) {
-			continue // the last of two that became one stays
-		}
-		if !first {
+		if i > 0 {
 			b = append(b, ',')
 		}
-		first = false
 		b = appendString(b, name)
 		b = append(b, ':')
 		b = appendCanonical(b, object[name])
@@ -104,37 +100,65 @@ func appendObject(b []byte, object map[string]any) []byte {
 	return append(b, '}')
 }
 
+// tidied sorts names by what they are once they are cleaned, which may change their order or make two of them one: then
+// the last stays.
+func tidied(names []string) []string {
+	slices.SortFunc(names, func(x, y string) int {
+		return cmp.Or(strings.Compare(clean(x), clean(y)), strings.Compare(y, x))
+	})
+	return slices.CompactFunc(names, func(x, y string) bool { return clean(x) == clean(y) })
+}
+
+// How many bytes of canonical JSON are made room for at first, so that few events make more room while they are written.
+const (
+	usualFacet = 256
+	usualRest  = 1024 // of an event without the facets of its run and job
+)
+
 const hexDigits = "0123456789abcdef"
 
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
-	for _, r := range clean(s) {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\n':
-			b = append(b, '\\', 'n')
-		case r == '\r':
-			b = append(b, '\\', 'r')
-		case r == '\t':
-			b = append(b, '\\', 't')
-		case r == '\b':
-			b = append(b, '\\', 'b')
-		case r == '\f':
-			b = append(b, '\\', 'f')
-		case r < 0x20:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&0xf])
-		default:
-			b = utf8.AppendRune(b, r)
+	s = clean(s)
+	plain := 0 // what is before it has been written
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
 		}
+		b = append(b, s[plain:i]...)
+		b = appendEscape(b, c)
+		plain = i + 1
 	}
+	b = append(b, s[plain:]...)
 	return append(b, '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '"', '\\':
+		return append(b, '\\', c)
+	default:
+		return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+	}
 }
 
 // clean replaces what no consumer can store: invalid UTF-8 and U+0000.
 func clean(s string) string {
-	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+	if isClean(s) {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
+
+func isClean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -83,7 +83,7 @@ func (e Event) Canonical() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding outputs: %w", err)
 	}
-	return appendCanonical(nil, map[string]any{
+	return appendCanonical(make([]byte, 0, len(runFacets)+len(jobFacets)+usualRest), map[string]any{
 		"eventType": e.Type,
 		"eventTime": at,
 		"producer":  e.Producer,

@@ -116,7 +116,7 @@ func (f Facets) Canonical(producer string) ([]byte, error) {
 		}
 		object[key] = facet
 	}
-	return appendCanonical(nil, object), nil
+	return appendCanonical(make([]byte, 0, usualFacet*len(f.byKey)+2), object), nil
 }
 
 func (e entry) object(producer string) (map[string]any, error) {
