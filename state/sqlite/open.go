@@ -61,7 +61,7 @@ func (s *Store) open(ctx context.Context) error {
 	if s.options.Daemon {
 		return s.openDaemon(ctx, found, steps)
 	}
-	return s.connect(ctx)
+	return s.connect(ctx, false)
 }
 
 // allowed refuses what this opener must not touch.
@@ -91,7 +91,7 @@ func (s *Store) openDaemon(ctx context.Context, found finding, steps []migration
 	if err := s.files.create(); err != nil {
 		return err
 	}
-	if err := s.connect(ctx); err != nil {
+	if err := s.connect(ctx, found.schema == 0); err != nil {
 		return err
 	}
 	if err := migrate(ctx, s.writer.conn, found.schema, steps); err != nil {
@@ -130,8 +130,9 @@ func (s *Store) settleIdentity(ctx context.Context, found finding) error {
 	return s.startMarker(ctx, found.marker, instance)
 }
 
-func (s *Store) connect(ctx context.Context) error {
-	db, err := s.files.openWriter(ctx)
+// connect opens the connections. A store is fresh until its first schema stands.
+func (s *Store) connect(ctx context.Context, fresh bool) error {
+	db, err := s.files.openWriter(ctx, fresh)
 	if err != nil {
 		return err
 	}

@@ -78,10 +78,15 @@ func (s *Store) abandon() error {
 }
 
 // The connections of the writer, and of the readers, which can't write even by mistake.
-func (f files) openWriter(ctx context.Context) (*sql.DB, error) {
-	// Only before anything is written can a new database learn to give room back to the disk, so that comes first.
-	return f.open(ctx, 1, f.dsn("rw", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-		"wal_autocheckpoint(1000)", "journal_size_limit(33554432)", "cache_size(-16384)", "temp_store(MEMORY)"))
+func (f files) openWriter(ctx context.Context, fresh bool) (*sql.DB, error) {
+	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "wal_autocheckpoint(1000)",
+		"journal_size_limit(33554432)", "cache_size(-16384)", "temp_store(MEMORY)"}
+	if fresh {
+		// Only before anything is written can a new database learn to give room back to the disk, so that comes first.
+		// Said again to one that knows, it is a write, and then no command could look into a store on a full disk.
+		pragmas = append([]string{"auto_vacuum(INCREMENTAL)"}, pragmas...)
+	}
+	return f.open(ctx, 1, f.dsn("rw", pragmas...))
 }
 
 func (f files) openReaders(ctx context.Context) (*sql.DB, error) {
