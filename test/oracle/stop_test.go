@@ -28,7 +28,7 @@ func hanging(t *testing.T) *world {
 // answered waits for the next start.
 func TestStopWhileConsumerHangs(t *testing.T) {
 	t.Parallel()
-	takes(t, light)
+	takes(t, alone) // for the sake of the milliseconds
 	w := hanging(t)
 	a := w.consumer("a")
 	began := time.Now()
