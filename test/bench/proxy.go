@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httputil"
@@ -27,9 +29,10 @@ func (b *bench) newProxy(api string) *proxy {
 		b.Fatal(err)
 	}
 	p := &proxy{counts: map[string]int{}}
-	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
-	}}
+	forward := &httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host },
+		ErrorLog: log.New(io.Discard, "", 0), // a listener that stops breaks off what it asked for
+	}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.note(strings.TrimPrefix(r.URL.Path, target.Path+"/"))
 		forward.ServeHTTP(w, r)

@@ -43,7 +43,8 @@ func (s *stage) play(f func()) error {
 	select {
 	case <-done:
 		s.end()
-	case <-signals:
+	case got := <-signals:
+		fmt.Fprintf(os.Stderr, "bench: %s: ending what was begun\n", got)
 		s.end()
 		os.Exit(130) //nolint:gocritic // what is deferred would only end the watch for signals
 	}
