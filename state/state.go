@@ -130,6 +130,8 @@ type DestinationStatus struct {
 	Gone bool
 	// ParkedSince is when an operator parked it; events said since then are not in its outbox. Zero: not parked so.
 	ParkedSince time.Time
+	// Trouble is how delivery to it failed when a daemon last said so.
+	Trouble Trouble
 }
 
 // Size is how much room the store takes.

@@ -45,12 +45,14 @@ func (c *destinationsListCmd) Run(ctx context.Context, p *process) error {
 }
 
 // standing is whether a destination gets events. One that left the settings is gone, parked or not.
-func (d destinationRow) standing() string {
+func (d destinationRow) standing(now time.Time) string {
 	switch {
 	case d.Gone:
 		return "gone"
 	case d.Parked:
 		return "parked"
+	case d.Trouble != "":
+		return fmt.Sprintf("%s for %s (%s)", d.Trouble, age(d.TroubleSince, now), d.TroubleReason)
 	default:
 		return "active"
 	}
@@ -65,7 +67,7 @@ func destinationTable(p *process, all []destinationRow) error {
 	rows := make([][]string, len(all))
 	for i, d := range all {
 		rows[i] = []string{
-			d.Name, d.Kind, d.standing(), strconv.FormatInt(d.Pending, 10), age(d.OldestPending, now),
+			d.Name, d.Kind, d.standing(now), strconv.FormatInt(d.Pending, 10), age(d.OldestPending, now),
 			strconv.FormatInt(d.Dead, 10), moment(d.LastDelivered, "never"),
 		}
 	}

@@ -17,6 +17,10 @@ func TestDestinations(t *testing.T) {
 
 	r.store.destinations = []state.DestinationStatus{
 		{Destination: state.Destination{Name: "marquez", Kind: "http"}, Pending: 12, Dead: 1, OldestPending: today.Add(-3 * time.Minute), LastDelivered: today.Add(-time.Second)},
+		{
+			Destination: state.Destination{Name: "datadog", Kind: "http"}, Pending: 3, OldestPending: today.Add(-5 * time.Minute),
+			Trouble: state.Trouble{Destination: "datadog", State: "held", Reason: "auth", Since: today.Add(-4 * time.Minute)},
+		},
 		{Destination: state.Destination{Name: "lake", Kind: "file", Parked: true}, ParkedSince: today.Add(-24 * time.Hour)},
 		{Destination: state.Destination{Name: "old", Kind: "http", Parked: true}, Gone: true},
 	}

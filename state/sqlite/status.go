@@ -10,6 +10,7 @@ import (
 )
 
 const destinationStatus = `SELECT d.name, d.kind, coalesce(b.name, ''), d.gone, d.parked, d.pending, d.dead, d.delivered,
+	d.trouble, d.trouble_reason, d.trouble_since,
 	coalesce((SELECT seq FROM deliveries r WHERE r.dest = d.dest AND r.state < 2 ORDER BY r.seq LIMIT 1), 0) AS oldest
 	FROM destinations d LEFT JOIN destinations b ON b.dest = d.after ORDER BY d.dest`
 
@@ -20,8 +21,12 @@ func (s *Store) Status(ctx context.Context) ([]state.DestinationStatus, error) {
 	err := s.read(ctx, func(q reader) error {
 		err := q.each(func(rows *sql.Rows) error {
 			var d state.DestinationStatus
-			var parked, delivered sql.NullInt64
-			err := rows.Scan(&d.Name, &d.Kind, &d.After, &d.Gone, &parked, &d.Pending, &d.Dead, &delivered, &d.OldestSeq)
+			var parked, delivered, since sql.NullInt64
+			err := rows.Scan(&d.Name, &d.Kind, &d.After, &d.Gone, &parked, &d.Pending, &d.Dead, &delivered,
+				&d.Trouble.State, &d.Trouble.Reason, &since, &d.OldestSeq)
+			if d.Trouble.State != "" {
+				d.Trouble.Destination, d.Trouble.Since = d.Name, optionalMoment(since)
+			}
 			d.ParkedSince, d.LastDelivered = optionalMoment(parked), optionalMoment(delivered)
 			d.Parked = d.Gone || parked.Valid
 			all = append(all, d)

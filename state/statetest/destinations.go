@@ -17,6 +17,7 @@ var destinationTests = map[string]func(t *testing.T, rig Rig){
 	"an operator's parking outlasts":    testParkedAndGone,
 	"settlements of a parked one count": testParkedSettle,
 	"registering again changes nothing": testRegisterAgain,
+	"troubles are noted":                testTroubles,
 }
 
 func testNewDestination(t *testing.T, rig Rig) {
@@ -120,4 +121,19 @@ func testRegisterAgain(t *testing.T, rig Rig) {
 	}
 	w.due("one", "a COMPLETE")
 	w.due("two", "a START")
+}
+
+func testTroubles(t *testing.T, rig Rig) {
+	w := newWorld(t, rig, dests("one", "two")...)
+	held := state.Trouble{Destination: "one", State: "held", Reason: "status-401", Since: w.clock.Now()}
+	down := state.Trouble{Destination: "two", State: "down", Reason: "timeout", Since: w.clock.Now().Add(time.Minute)}
+	w.must(w.store.SetTroubles(w.ctx(), []state.Trouble{held, down, {Destination: "nobody", State: "down"}}))
+	w.restart() // a command may look at the store of a daemon that is gone
+	if diff := cmp.Diff([]state.Trouble{held, down}, []state.Trouble{w.status("one").Trouble, w.status("two").Trouble}); diff != "" {
+		t.Errorf("troubles (-want +got):\n%s", diff)
+	}
+	w.must(w.store.SetTroubles(w.ctx(), []state.Trouble{down}))
+	if diff := cmp.Diff([]state.Trouble{{}, down}, []state.Trouble{w.status("one").Trouble, w.status("two").Trouble}); diff != "" {
+		t.Errorf("after one is over (-want +got):\n%s", diff)
+	}
 }

@@ -134,6 +134,11 @@ func (d *daemon) work(ctx context.Context, group *errgroup.Group) {
 		d.secrets.run(ctx)
 		return nil
 	})
+	group.Go(func() error {
+		noting := &troubles{look: d.deliver.Snapshot, set: d.store.SetTroubles, log: d.options.Log}
+		noting.run(ctx)
+		return nil
+	})
 }
 
 func named(what string, err error) error {

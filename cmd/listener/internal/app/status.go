@@ -38,6 +38,10 @@ type DestinationReport struct {
 	Gone          bool      `json:"gone"` // no longer in the settings
 	OldestPending time.Time `json:"oldest_pending,omitzero"`
 	LastDelivered time.Time `json:"last_delivered,omitzero"`
+	// Trouble is down or held while nothing passes, as a daemon last said, with the reason and its beginning.
+	Trouble       string    `json:"trouble,omitempty"`
+	TroubleReason string    `json:"trouble_reason,omitempty"`
+	TroubleSince  time.Time `json:"trouble_since,omitzero"`
 }
 
 // Status reads the store beside a daemon that may be running on it.
@@ -80,6 +84,7 @@ func NewDestinationReport(d state.DestinationStatus) DestinationReport {
 	return DestinationReport{
 		Name: d.Name, Kind: d.Kind, Pending: d.Pending, Dead: d.Dead, Parked: d.Parked, Gone: d.Gone,
 		OldestPending: d.OldestPending, LastDelivered: d.LastDelivered,
+		Trouble: d.Trouble.State, TroubleReason: d.Trouble.Reason, TroubleSince: d.Trouble.Since,
 	}
 }
 
