@@ -49,6 +49,11 @@ func TestPoison(t *testing.T) {
 		t.Errorf("the dead letter has %d attempts, status %d, an answer of %d bytes", l.Attempts, l.Status, len(l.Answer))
 	}
 
+	w.eventually(20*time.Second, "the metrics show the dead letter", func() bool {
+		return w.daemon.metric(`dead_letters_total{reason="refused",transport="a"}`) == 1 &&
+			w.daemon.metric(`outbox_dead_letters{transport="a"}`) == 1 && w.daemon.metric(`outbox_dead_letters{transport="b"}`) == 0
+	})
+
 	a.Script(nil)
 	w.daemon.run("deadletters", "replay", fmt.Sprint(l.ID))
 	a.wantDead, a.replayed[poison.Run.ID], a.copies = nil, true, 1 // the end comes again after it
@@ -104,6 +109,7 @@ func TestReplay(t *testing.T) {
 		}
 		both.Wait()
 		w.caughtUp(20 * time.Second)
+		w.daemon.run("deadletters", "replay", "--all", "--destination", "a") // nothing is left for it
 		w.fresh()
 		w.judge()
 	})

@@ -25,6 +25,11 @@ func TestLongOutage(t *testing.T) {
 	})
 	t.Logf("%d events in the outbox, %.0f MiB in memory", told, w.daemon.memory())
 
+	w.eventually(20*time.Second, "the metrics show the outage", func() bool {
+		return w.daemon.metric(blocked("a", "down")) == 1 && w.daemon.metric(`outbox_pending{transport="a"}`) == float64(told) &&
+			w.daemon.metric(`outbox_oldest_pending_timestamp_seconds{transport="a"}`) > 0
+	})
+
 	// With waits that grow to 30 s, of which chance takes half on average, there are not many tries in this time.
 	before := len(a.Requests())
 	down := scale(45*time.Second, 10*time.Minute)
@@ -46,6 +51,10 @@ func TestLongOutage(t *testing.T) {
 	if rate < 1000 {
 		t.Errorf("the outbox drained at %.0f events a second, below 1,000", rate)
 	}
+	w.eventually(20*time.Second, "the metrics show its end", func() bool {
+		return w.daemon.metric(blocked("a", "down")) == 0 && w.daemon.metric(`outbox_pending{transport="a"}`) == 0 &&
+			w.daemon.metric(`outbox_oldest_pending_timestamp_seconds{transport="a"}`) == 0
+	})
 	if used := w.daemon.memory(); used > 150 {
 		t.Errorf("the listener holds %.0f MiB, over 150", used)
 	}
