@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/prefect-openlineage/listener/test/rig"
+	"github.com/prefect-openlineage/listener/test/told"
 	"github.com/prefect-openlineage/listener/transport/transporttest"
 )
 
 // httpSink are the settings that deliver to a sink over HTTP.
 func httpSink(url string) string { return "OPENLINEAGE_URL=" + url }
 
-func taken(t *testing.T, sink *transporttest.Sink) []event {
+func taken(t *testing.T, sink *transporttest.Sink) []told.Event {
 	t.Helper()
 	var lines [][]byte
 	for _, r := range sink.Taken() {
 		lines = append(lines, r.Body)
 	}
-	return decodeEvents(t, lines)
+	return told.Decode(t, lines)
 }
 
 // A flow with 300 mapped tasks while the listener runs: every event, each once, in order, and soon.
@@ -31,13 +32,13 @@ func TestMappedLive(t *testing.T) {
 	l.Start()
 	bare := startWatch(t, p)
 	p.RunFlows("mapped_300")
-	want := settled(t, p)
+	want := told.Settled(t, p)
 	rig.Eventually(t, time.Minute, "602 events have come", func() bool { return len(sink.Taken()) >= 602 })
 	got := taken(t, sink)
 	if len(got) != 602 || len(want) != 301 {
 		t.Errorf("%d events of %d runs, not 602 of 301", len(got), len(want))
 	}
-	judge(t, want, got, 0)
+	told.Judge(t, want, got, 0)
 
 	var delays []time.Duration
 	for i, r := range sink.Taken() {
@@ -79,10 +80,10 @@ func TestKilledTwentyTimes(t *testing.T) {
 	}
 	flows()
 	l.Start()
-	want := settled(t, p)
-	rig.Eventually(t, 3*time.Minute, "all events have come", func() bool { return len(missing(want, taken(t, sink))) == 0 })
+	want := told.Settled(t, p)
+	rig.Eventually(t, 3*time.Minute, "all events have come", func() bool { return len(told.Missing(want, taken(t, sink))) == 0 })
 	// Live may tell more than the final rows show, such as the first end of a run that was tried again.
-	judge(t, want, taken(t, sink), len(sink.Taken()))
+	told.Judge(t, want, taken(t, sink), len(sink.Taken()))
 	t.Logf("%d events delivered of %d runs, %d requests", len(sink.Taken()), len(want), len(sink.Requests()))
 }
 
@@ -100,9 +101,9 @@ func TestPrefectAway(t *testing.T) {
 	time.Sleep(away)
 	p.Start()
 	p.RunFlows("plain", "subflows")
-	want := settled(t, p)
-	rig.Eventually(t, time.Minute, "all events have come", func() bool { return len(missing(want, taken(t, sink))) == 0 })
-	judge(t, want, taken(t, sink), 0)
+	want := told.Settled(t, p)
+	rig.Eventually(t, time.Minute, "all events have come", func() bool { return len(told.Missing(want, taken(t, sink))) == 0 })
+	told.Judge(t, want, taken(t, sink), 0)
 	oneLine(t, l, "Prefect cannot be read")
 	oneLine(t, l, "Prefect can be read again")
 }
@@ -121,9 +122,9 @@ func TestSinkAway(t *testing.T) {
 	p.RunFlows("plain", "mapped", "subflows")
 	time.Sleep(away)
 	gate.Open()
-	want := settled(t, p)
-	rig.Eventually(t, time.Minute, "all events have come", func() bool { return len(missing(want, taken(t, sink))) == 0 })
-	judge(t, want, taken(t, sink), 8) // those under way when the gate shut
+	want := told.Settled(t, p)
+	rig.Eventually(t, time.Minute, "all events have come", func() bool { return len(told.Missing(want, taken(t, sink))) == 0 })
+	told.Judge(t, want, taken(t, sink), 8) // those under way when the gate shut
 	oneLine(t, l, `"destination down; events are kept`)
 	oneLine(t, l, `"destination takes events again`)
 }

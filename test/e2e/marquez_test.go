@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/prefect-openlineage/listener/test/rig"
+	"github.com/prefect-openlineage/listener/test/told"
 )
 
 // marquez reads a real Marquez's API. Each test has a namespace of its own there.
@@ -28,12 +29,12 @@ type marquez struct {
 }
 
 type marquezJob struct {
-	Name          string    `json:"name"`
-	SimpleName    string    `json:"simpleName"`
-	ParentJobName string    `json:"parentJobName"`
-	Description   string    `json:"description"`
-	Inputs        []dataset `json:"inputs"`
-	Outputs       []dataset `json:"outputs"`
+	Name          string         `json:"name"`
+	SimpleName    string         `json:"simpleName"`
+	ParentJobName string         `json:"parentJobName"`
+	Description   string         `json:"description"`
+	Inputs        []told.Dataset `json:"inputs"`
+	Outputs       []told.Dataset `json:"outputs"`
 }
 
 type marquezRun struct {
@@ -117,7 +118,7 @@ func (m *marquez) edges(job string) []string {
 	return slices.Compact(edges)
 }
 
-func names(sets []dataset) []string {
+func names(sets []told.Dataset) []string {
 	all := []string{}
 	for _, d := range sets {
 		all = append(all, d.Namespace+" "+d.Name)
@@ -144,7 +145,7 @@ func TestDemoInMarquez(t *testing.T) {
 	if len(codes) != 2 {
 		t.Fatalf("twenty runs of a flaky flow ended with %v", codes)
 	}
-	settled(t, p)
+	told.Settled(t, p)
 	awaitDelivered(t, l)
 	checkRuns(t, m, p)
 
@@ -237,7 +238,7 @@ func checkRuns(t *testing.T, m *marquez, p *rig.Prefect) {
 			rows[row["id"].(string)] = row
 		}
 	}
-	for id, e := range expected(t, p) {
+	for id, e := range told.Expected(t, p) {
 		row := rows[id]
 		if variables, _ := row["job_variables"].(map[string]any); len(variables) > 0 {
 			continue // it names a namespace of its own
@@ -245,19 +246,19 @@ func checkRuns(t *testing.T, m *marquez, p *rig.Prefect) {
 		run, ok := byID[id]
 		switch {
 		case !ok:
-			if !strings.HasPrefix(e.job, "Deployed") {
-				t.Errorf("%s %s is not in Marquez", e.what, id)
+			if !strings.HasPrefix(e.Job, "Deployed") {
+				t.Errorf("%s %s is not in Marquez", e.What, id)
 			}
 			continue
-		case run.State != marquezStates[e.types[len(e.types)-1]]:
-			t.Errorf("%s is %s in Marquez, and %v was told", e.what, run.State, e.types)
+		case run.State != marquezStates[e.Types[len(e.Types)-1]]:
+			t.Errorf("%s is %s in Marquez, and %v was told", e.What, run.State, e.Types)
 		}
-		if len(e.types) < 2 {
+		if len(e.Types) < 2 {
 			continue
 		}
 		start, end := moment(t, row["start_time"]), moment(t, row["end_time"])
 		if want := end.Sub(start).Milliseconds(); run.DurationMs < want-1 || run.DurationMs > want+1 {
-			t.Errorf("%s took %d ms in Marquez and %d ms in Prefect", e.what, run.DurationMs, want)
+			t.Errorf("%s took %d ms in Marquez and %d ms in Prefect", e.What, run.DurationMs, want)
 		}
 	}
 }

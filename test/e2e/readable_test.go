@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prefect-openlineage/listener/test/rig"
+	"github.com/prefect-openlineage/listener/test/told"
 )
 
 // watch is a bare poller beside the listener: it notes when a run's state could first be read over REST. Prefect's own
@@ -88,7 +89,7 @@ func (w *watch) page(ctx context.Context, offset int) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, row := range rows {
-		if end := endTypes[row.StateType]; end != "" {
+		if end := told.EndTypes[row.StateType]; end != "" {
 			w.note(row.ID+end, now)
 			w.note(row.ID+"START", now) // a start that was never seen by itself
 		} else if row.StateType == "RUNNING" {
@@ -105,7 +106,7 @@ func (w *watch) note(key string, now time.Time) {
 }
 
 // readable says when the state that an event tells of could first be read.
-func (w *watch) readable(e event) (time.Time, bool) {
+func (w *watch) readable(e told.Event) (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at, ok := w.seen[e.Run.RunID+e.EventType]

@@ -1,4 +1,4 @@
-package e2e
+package told
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// event is what the tests look at in an OpenLineage event; Raw is all of it, as it was delivered.
-type event struct {
+// Event is what the tests look at in an OpenLineage event; Raw is all of it, as it was delivered.
+type Event struct {
 	EventType string    `json:"eventType"`
 	EventTime time.Time `json:"eventTime"`
 	Run       struct {
@@ -22,18 +22,20 @@ type event struct {
 		Namespace string `json:"namespace"`
 		Name      string `json:"name"`
 	} `json:"job"`
-	Inputs  []dataset `json:"inputs"`
-	Outputs []dataset `json:"outputs"`
+	Inputs  []Dataset `json:"inputs"`
+	Outputs []Dataset `json:"outputs"`
 
 	Raw []byte `json:"-"`
 }
 
-type dataset struct {
+// Dataset names a dataset.
+type Dataset struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-type parentFacet struct {
+// ParentFacet names the run that a run is part of.
+type ParentFacet struct {
 	Run struct {
 		RunID string `json:"runId"`
 	} `json:"run"`
@@ -43,26 +45,27 @@ type parentFacet struct {
 	} `json:"job"`
 }
 
-func (e event) terminal() bool {
+// Terminal says whether the event tells of an end.
+func (e Event) Terminal() bool {
 	return slices.Contains([]string{"COMPLETE", "FAIL", "ABORT"}, e.EventType)
 }
 
-// parent returns the parent facet's job and run, false when there is none.
-func (e event) parent(t *testing.T) (parentFacet, bool) {
+// Parent returns the parent facet's job and run, false when there is none.
+func (e Event) Parent(t testing.TB) (ParentFacet, bool) {
 	t.Helper()
 	raw, ok := e.Run.Facets["parent"]
 	if !ok {
-		return parentFacet{}, false
+		return ParentFacet{}, false
 	}
-	var p parentFacet
+	var p ParentFacet
 	if err := json.Unmarshal(raw, &p); err != nil {
 		t.Fatalf("the parent facet of run %s: %v", e.Run.RunID, err)
 	}
 	return p, true
 }
 
-// readEvents reads a file of one event a line. A last line that is still being written is left out.
-func readEvents(t *testing.T, path string) []event {
+// Read reads a file of one event a line. A last line that is still being written is left out.
+func Read(t testing.TB, path string) []Event {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -77,14 +80,15 @@ func readEvents(t *testing.T, path string) []event {
 			lines = append(lines, whole)
 		}
 	}
-	return decodeEvents(t, lines)
+	return Decode(t, lines)
 }
 
-func decodeEvents(t *testing.T, bodies [][]byte) []event {
+// Decode reads events, one from each body.
+func Decode(t testing.TB, bodies [][]byte) []Event {
 	t.Helper()
-	events := make([]event, 0, len(bodies))
+	events := make([]Event, 0, len(bodies))
 	for _, body := range bodies {
-		var e event
+		var e Event
 		if err := json.Unmarshal(body, &e); err != nil {
 			t.Fatalf("an event that is not JSON: %v: %s", err, body)
 		}
@@ -94,7 +98,8 @@ func decodeEvents(t *testing.T, bodies [][]byte) []event {
 	return events
 }
 
-func eventsOf(t *testing.T, ndjson string) []event {
+// Parse reads a text of one event a line.
+func Parse(t testing.TB, ndjson string) []Event {
 	t.Helper()
 	var lines [][]byte
 	scanner := bufio.NewScanner(bytes.NewReader([]byte(ndjson)))
@@ -102,10 +107,10 @@ func eventsOf(t *testing.T, ndjson string) []event {
 	for scanner.Scan() {
 		lines = append(lines, bytes.Clone(scanner.Bytes()))
 	}
-	return decodeEvents(t, lines)
+	return Decode(t, lines)
 }
 
-// fileSink are the settings that deliver to a file.
-func fileSink(path string) string {
+// FileSink are the settings that deliver to a file.
+func FileSink(path string) string {
 	return `OPENLINEAGE__TRANSPORT={"type":"file","log_file_path":"` + path + `","append":true}`
 }

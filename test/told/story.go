@@ -1,4 +1,4 @@
-package e2e
+package told
 
 import (
 	"bytes"
@@ -17,13 +17,13 @@ var (
 	portPattern = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 )
 
-// story writes events so that two runs of the same flows give the same text: ids, times, versions and random names
+// Story writes events so that two runs of the same flows give the same text: ids, times, versions and random names
 // are replaced by what they stand for, and events are sorted by job, run and order.
-func story(t *testing.T, events []event) []byte {
+func Story(t testing.TB, events []Event) []byte {
 	t.Helper()
 	names := runNames(events)
 	sorted := slices.Clone(events)
-	slices.SortStableFunc(sorted, func(a, b event) int {
+	slices.SortStableFunc(sorted, func(a, b Event) int {
 		return strings.Compare(names[a.Run.RunID], names[b.Run.RunID])
 	})
 	var text bytes.Buffer
@@ -43,9 +43,9 @@ func story(t *testing.T, events []event) []byte {
 }
 
 // runNames calls each run by its job and its place among the job's runs.
-func runNames(events []event) map[string]string {
+func runNames(events []Event) map[string]string {
 	byTime := slices.Clone(events)
-	slices.SortStableFunc(byTime, func(a, b event) int { return a.EventTime.Compare(b.EventTime) })
+	slices.SortStableFunc(byTime, func(a, b Event) int { return a.EventTime.Compare(b.EventTime) })
 	names := map[string]string{}
 	count := map[string]int{}
 	for _, e := range byTime {

@@ -1,4 +1,4 @@
-package e2e
+package told
 
 import (
 	"fmt"
@@ -10,29 +10,30 @@ import (
 	"github.com/prefect-openlineage/listener/test/rig"
 )
 
-// expectation is what must have been told of one run, worked out from Prefect's own rows and not by the listener's code.
-type expectation struct {
-	runID string
-	types []string
-	job   string // name
-	what  string // for messages
+// Expectation is what must have been told of one run, worked out from Prefect's own rows and not by the listener's code.
+type Expectation struct {
+	RunID string
+	Types []string
+	Job   string // its name
+	What  string // for messages
 }
 
-var endTypes = map[string]string{"COMPLETED": "COMPLETE", "FAILED": "FAIL", "CRASHED": "FAIL", "CANCELLED": "ABORT"}
+// EndTypes are the events that tell of an end, by the state's type.
+var EndTypes = map[string]string{"COMPLETED": "COMPLETE", "FAILED": "FAIL", "CRASHED": "FAIL", "CANCELLED": "ABORT"}
 
-// expected asks Prefect for all runs and says which events they stand for.
-func expected(t *testing.T, p *rig.Prefect) map[string]expectation {
+// Expected asks Prefect for all runs and says which events they stand for.
+func Expected(t testing.TB, p *rig.Prefect) map[string]Expectation {
 	t.Helper()
 	flowNames := map[string]string{}
 	for _, f := range p.Filter("flows", nil) {
 		flowNames[f["id"].(string)] = f["name"].(string)
 	}
-	want := map[string]expectation{}
+	want := map[string]Expectation{}
 	flowOf := map[string]string{}
 	for _, r := range p.Filter("flow_runs", nil) {
 		id, flow := r["id"].(string), flowNames[r["flow_id"].(string)]
 		flowOf[id] = flow
-		want[id] = expectation{runID: id, types: typesOf(r), job: flow, what: "flow run " + flow}
+		want[id] = Expectation{RunID: id, Types: typesOf(r), Job: flow, What: "flow run " + flow}
 	}
 	for _, r := range p.Filter("task_runs", nil) {
 		if child := r["state"].(map[string]any)["state_details"].(map[string]any)["child_flow_run_id"]; child != nil {
@@ -42,10 +43,10 @@ func expected(t *testing.T, p *rig.Prefect) map[string]expectation {
 		if flowRun, ok := r["flow_run_id"].(string); ok {
 			name = flowOf[flowRun] + "." + name
 		}
-		want[id] = expectation{runID: id, types: typesOf(r), job: name, what: "task run " + name}
+		want[id] = Expectation{RunID: id, Types: typesOf(r), Job: name, What: "task run " + name}
 	}
 	for id, e := range want {
-		if len(e.types) == 0 {
+		if len(e.Types) == 0 {
 			delete(want, id)
 		}
 	}
@@ -58,26 +59,29 @@ func typesOf(row map[string]any) []string {
 	if row["run_count"].(float64) > 0 {
 		types = append(types, "START")
 	}
-	if end := endTypes[state]; end != "" {
+	if end := EndTypes[state]; end != "" {
 		types = append(types, end)
 	}
 	return types
 }
 
-// taskName repeats the rule for 3.x names, for the runs of test/flows.
+// taskName repeats the rule for names, for the runs of test/flows: Prefect 2 ends a run's name in the whole dynamic
+// key, Prefect 3 in its first three characters.
 func taskName(row map[string]any) string {
 	name, key, dynamic := row["name"].(string), row["task_key"].(string), row["dynamic_key"].(string)
 	if strings.HasPrefix(dynamic, key) {
 		return name
 	}
-	if base, ok := strings.CutSuffix(name, "-"+dynamic[:3]); ok {
-		return base
+	for _, suffix := range []string{dynamic, dynamic[:min(3, len(dynamic))]} {
+		if base, ok := strings.CutSuffix(name, "-"+suffix); ok {
+			return base
+		}
 	}
 	return key[:strings.LastIndex(key, "-")]
 }
 
-// missing lists what of the expected has not been told, in words; empty when all was.
-func missing(want map[string]expectation, got []event) []string {
+// Missing lists what of the expected has not been told, in words; empty when all was.
+func Missing(want map[string]Expectation, got []Event) []string {
 	told := map[string][]string{}
 	for _, e := range got {
 		told[e.Run.RunID] = append(told[e.Run.RunID], e.EventType)
@@ -85,8 +89,8 @@ func missing(want map[string]expectation, got []event) []string {
 	var lines []string
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		e := want[id]
-		if !containsInOrder(told[id], e.types) {
-			lines = append(lines, fmt.Sprintf("%s %s: told %v of %v", e.what, id, told[id], e.types))
+		if !containsInOrder(told[id], e.Types) {
+			lines = append(lines, fmt.Sprintf("%s %s: told %v of %v", e.What, id, told[id], e.Types))
 		}
 	}
 	return lines
@@ -101,11 +105,11 @@ func containsInOrder(have, want []string) bool {
 	return len(want) == 0
 }
 
-// judge checks what was delivered to one destination against what had to be: nothing missing, nothing besides,
+// Judge checks what was delivered to one destination against what had to be: nothing missing, nothing besides,
 // copies identical, each run in order, ancestors first. Copies are allowed only up to the bound.
-func judge(t *testing.T, want map[string]expectation, got []event, copies int) {
+func Judge(t testing.TB, want map[string]Expectation, got []Event, copies int) {
 	t.Helper()
-	for _, line := range missing(want, got) {
+	for _, line := range Missing(want, got) {
 		t.Errorf("missing: %s", line)
 	}
 	bodies := map[string]string{} // by run, type and time
@@ -127,19 +131,19 @@ func judge(t *testing.T, want map[string]expectation, got []event, copies int) {
 		case !known:
 			t.Errorf("event %d is about an unexpected run: %s", i, e.Raw)
 			continue
-		case !slices.Contains(w.types, e.EventType):
-			t.Errorf("unexpected %s of %s %s", e.EventType, w.what, e.Run.RunID)
-		case e.Job.Name != w.job:
-			t.Errorf("the job of %s is %q, not %q", w.what, e.Job.Name, w.job)
+		case !slices.Contains(w.Types, e.EventType):
+			t.Errorf("unexpected %s of %s %s", e.EventType, w.What, e.Run.RunID)
+		case e.Job.Name != w.Job:
+			t.Errorf("the job of %s is %q, not %q", w.What, e.Job.Name, w.Job)
 		}
 		if ended[e.Run.RunID] {
-			t.Errorf("%s of %s %s came after its end", e.EventType, w.what, e.Run.RunID)
+			t.Errorf("%s of %s %s came after its end", e.EventType, w.What, e.Run.RunID)
 		}
-		if p, ok := e.parent(t); ok && !started[p.Run.RunID] {
-			t.Errorf("%s of %s %s came before its parent's first event", e.EventType, w.what, e.Run.RunID)
+		if p, ok := e.Parent(t); ok && !started[p.Run.RunID] {
+			t.Errorf("%s of %s %s came before its parent's first event", e.EventType, w.What, e.Run.RunID)
 		}
 		started[e.Run.RunID] = true
-		if e.terminal() {
+		if e.Terminal() {
 			ended[e.Run.RunID] = true
 		}
 	}
