@@ -70,7 +70,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		return nil, err
 	}
 	done.push("closing the transports", closeDestinations(destinations))
-	d := &daemon{options: o, store: store, ops: shown, sizes: newStoreMetrics(registry)}
+	d := &daemon{options: o, store: store, ops: shown, sizes: newStoreMetrics(registry, o.Config.OutboxMaxBytes)}
 	if o.Config.OpenLineage.Disabled {
 		return d, nil // nothing is read, and the destinations keep their places
 	}

@@ -44,10 +44,12 @@ type storeMetrics struct {
 	outbox, database, free prometheus.Gauge
 }
 
-func newStoreMetrics(registry prometheus.Registerer) *storeMetrics {
+// newStoreMetrics takes the outbox's limit in bytes, since alerts need it beside the outbox's size.
+func newStoreMetrics(registry prometheus.Registerer, maxOutbox int64) *storeMetrics {
 	gauge := func(name, help string) prometheus.Gauge {
 		return promauto.With(registry).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
 	}
+	gauge("outbox_limit_bytes", "What the events in the outbox may take before reading rests.").Set(float64(maxOutbox))
 	return &storeMetrics{
 		outbox:   gauge("outbox_size_bytes", "What the events in the outbox take, dead letters included."),
 		database: gauge("state_size_bytes", "What the store's files take."),
