@@ -24,6 +24,9 @@ func (TagsRunFacet) Key() string { return "tags" }
 func (ExecutionParametersRunFacet) Key() string { return "executionParameters" }
 
 // Key implements Facet.
+func (EnvironmentVariablesRunFacet) Key() string { return "environmentVariables" }
+
+// Key implements Facet.
 func (JobTypeJobFacet) Key() string { return "jobType" }
 
 // Key implements Facet.
@@ -98,6 +101,11 @@ func (TagsRunFacet) SchemaURL(string) string { return specFacet("1-0-0", "TagsRu
 // SchemaURL implements Facet.
 func (ExecutionParametersRunFacet) SchemaURL(string) string {
 	return specFacet("1-0-0", "ExecutionParametersRunFacet")
+}
+
+// SchemaURL implements Facet.
+func (EnvironmentVariablesRunFacet) SchemaURL(string) string {
+	return specFacet("1-0-0", "EnvironmentVariablesRunFacet")
 }
 
 // SchemaURL implements Facet.

@@ -106,3 +106,14 @@ type ExecutionParameter struct {
 	Description string `json:"description,omitempty"`
 	Value       string `json:"value"`
 }
+
+// EnvironmentVariablesRunFacet holds variables of the environment that were asked for.
+type EnvironmentVariablesRunFacet struct {
+	Variables []EnvironmentVariable `json:"environmentVariables"`
+}
+
+// EnvironmentVariable is one of them.
+type EnvironmentVariable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}

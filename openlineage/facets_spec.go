@@ -29,7 +29,7 @@ func specFacets(entity Entity) map[string]string {
 			"errorMessage":         ErrorMessageRunFacet{}.SchemaURL(""),
 			"tags":                 TagsRunFacet{}.SchemaURL(""),
 			"executionParameters":  ExecutionParametersRunFacet{}.SchemaURL(""),
-			"environmentVariables": specFacet("1-0-0", "EnvironmentVariablesRunFacet"),
+			"environmentVariables": EnvironmentVariablesRunFacet{}.SchemaURL(""),
 			"externalQuery":        specFacet("1-0-2", "ExternalQueryRunFacet"),
 			"extractionError":      specFacet("1-1-2", "ExtractionErrorRunFacet"),
 			"test":                 specFacet("1-0-1", "TestRunFacet"),
@@ -68,12 +68,12 @@ func specFacets(entity Entity) map[string]string {
 			"dataQualityMetrics":    specFacet("1-0-3", "DataQualityMetricsInputDatasetFacet"),
 			"dataQualityAssertions": DataQualityAssertionsDatasetFacet{}.SchemaURL(""),
 			"inputStatistics":       InputStatisticsInputDatasetFacet{}.SchemaURL(""),
-			"subset":                specDef("1-0-0", "BaseSubsetDatasetFacet", "InputSubsetInputDatasetFacet"),
+			"subset":                InputSubsetInputDatasetFacet{}.SchemaURL(""),
 		}
 	case OutputDatasetEntity:
 		return map[string]string{
 			"outputStatistics": OutputStatisticsOutputDatasetFacet{}.SchemaURL(""),
-			"subset":           specDef("1-0-0", "BaseSubsetDatasetFacet", "OutputSubsetOutputDatasetFacet"),
+			"subset":           OutputSubsetOutputDatasetFacet{}.SchemaURL(""),
 		}
 	default:
 		return nil
