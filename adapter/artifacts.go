@@ -88,7 +88,7 @@ func listRows(data json.RawMessage) ([]tableRow, error) {
 		return nil, errors.New("its data is no list")
 	}
 	if len(items) > 0 && jsonKind(items[0]) == "a list" {
-		return matrixRows(items), nil
+		return matrixRows(items)
 	}
 	rows := make([]tableRow, len(items))
 	for i, item := range items {
@@ -100,10 +100,13 @@ func listRows(data json.RawMessage) ([]tableRow, error) {
 	return rows, nil
 }
 
-// matrixRows reads a list of lists, the first of which names the columns.
-func matrixRows(items []json.RawMessage) []tableRow {
+// matrixRows reads a list of lists, the first of which names the columns. Without such names no row can tell which of
+// its cells is the URI.
+func matrixRows(items []json.RawMessage) ([]tableRow, error) {
 	var header []string
-	_ = json.Unmarshal(items[0], &header) // without names the cells are found missing, row by row
+	if json.Unmarshal(items[0], &header) != nil || !slices.Contains(header, uriKey) {
+		return nil, fmt.Errorf("its first row does not name its columns, of which one has to be %s", uriKey)
+	}
 	rows := make([]tableRow, 0, len(items))
 	for _, item := range items[1:] {
 		var cells []json.RawMessage
@@ -119,7 +122,7 @@ func matrixRows(items []json.RawMessage) []tableRow {
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, nil
 }
 
 // columnRows reads an object of columns. A column that is no list holds the same cell in every row, so an object of

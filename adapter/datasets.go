@@ -27,49 +27,38 @@ type found struct {
 // used is refused alone, with a warning that names artifact and run.
 func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 	r, _ := rowOf(s)
-	var f found
 	inputs, outputs := make(datasetSet), make(datasetSet)
+	refused := refusals{told: t}
 	for _, artifact := range inOrder(s.Artifacts) {
 		marks := marksOf(artifact)
 		if !marks.input && !marks.output || !r.made(artifact) {
 			continue
 		}
-		refuse := func(rule, format string, args ...any) {
-			f.warnings = append(f.warnings, warning(t, rule, "%s: %s", artifactName(artifact), fmt.Sprintf(format, args...)))
-		}
+		refused.artifact = artifact
 		rows, err := tableRows(artifact.Data)
 		if err != nil {
-			refuse("artifact-refused", "%v, it is left out", err)
+			refused.add("artifact-refused", "%v, it is left out", err)
 			continue
 		}
 		for i, row := range rows {
 			id, err := a.identify(row)
 			if err != nil {
-				refuse("dataset-refused", "row %d is left out: %v", i+1, err)
+				refused.add("dataset-refused", "row %d is left out: %v", i+1, err)
 				continue
 			}
-			described := describe(row)
+			described := a.describe(row, marks)
 			for _, fault := range described.faults {
-				refuse("facet-refused", "row %d goes out without its %v", i+1, fault)
+				refused.add("facet-refused", "row %d goes out without its %s", i+1, fault)
 			}
 			if marks.input {
 				inputs.add(id, described.facets, described.input)
 			}
 			if marks.output {
-				outputs.add(id, described.facets, described.output)
+				outputs.add(id, described.facets.Merge(described.written), described.output)
 			}
 		}
 	}
-	f.inputs, f.outputs = inputs.sorted(), outputs.sorted()
-	return f
-}
-
-// artifactName names an artifact in warnings.
-func artifactName(a prefect.Artifact) string {
-	if a.Key == nil {
-		return "artifact " + a.ID.String()
-	}
-	return fmt.Sprintf("artifact %q (%s)", *a.Key, a.ID)
+	return found{inputs: inputs.sorted(), outputs: outputs.sorted(), warnings: refused.warnings()}
 }
 
 // identify returns the dataset that a row names. The table may be missing where the URI alone names a dataset, as in an
@@ -89,15 +78,21 @@ func (a *Adapter) identify(row tableRow) (datasetID, error) {
 	if err != nil {
 		return datasetID{}, err
 	}
-	naming := openlineage.SpecNaming
-	if a.settings.DatasetNaming == DatasetNamingVerbatim {
-		naming = openlineage.VerbatimNaming
-	}
-	namespace, name, err := openlineage.NameDataset(uri, table, naming)
+	namespace, name, err := a.nameDataset(uri, table)
 	if err != nil && table == "" {
 		return datasetID{}, errors.New("it has no " + tableKey)
 	}
 	return datasetID{namespace, name}, err
+}
+
+// nameDataset gives the namespace and name of what stands at a URI, by the settings: that of a dataset itself and of
+// every dataset that its facets speak of.
+func (a *Adapter) nameDataset(uri, table string) (namespace, name string, err error) {
+	naming := openlineage.SpecNaming
+	if a.settings.DatasetNaming == DatasetNamingVerbatim {
+		naming = openlineage.VerbatimNaming
+	}
+	return a.settings.DatasetMap.Name(uri, table, naming)
 }
 
 // nameCell returns the text of a cell that names a dataset, empty if it holds none.

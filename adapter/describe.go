@@ -9,22 +9,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/prefect-openlineage/listener/openlineage"
 )
 
+// maxFault is how much of what is wrong with a cell is said, in bytes: it may repeat names of the cell.
+const maxFault = 500
+
 // described is what a table row says of its dataset beside its name. A cell that can't be used is a fault, which names
 // the cell and what is wrong with it; the dataset goes out without that facet.
 type described struct {
-	facets openlineage.Facets // of the dataset
-	input  openlineage.Facets // inputFacets, should it be an input
-	output openlineage.Facets // outputFacets, should it be an output
-	faults []string
+	name    openlineage.Namer  // of the datasets that the facets speak of
+	marks   marks              // what the dataset is to the run
+	facets  openlineage.Facets // of the dataset
+	written openlineage.Facets // further ones of the dataset, should it be an output
+	input   openlineage.Facets // inputFacets, should it be an input
+	output  openlineage.Facets // outputFacets, should it be an output
+	faults  []string
 }
 
 // describe reads the further cells of a row. Facets given as raw JSON count before those that other cells make.
-func describe(row tableRow) described {
-	var d described
+func (a *Adapter) describe(row tableRow, marks marks) described {
+	d := described{name: a.nameDataset, marks: marks}
 	for _, cell := range []struct {
 		key  string
 		read func(raw json.RawMessage) error
@@ -35,6 +42,7 @@ func describe(row tableRow) described {
 		{"owners", d.owners},
 		{"version", d.version},
 		{"lifecycle", d.lifecycle},
+		{"symlinks", d.symlinks},
 		{"column_lineage", d.columnLineage},
 		{"assertions", d.assertions},
 	} {
@@ -51,7 +59,7 @@ func describe(row tableRow) described {
 
 func (d *described) fault(key string, err error) {
 	if err != nil {
-		d.faults = append(d.faults, fmt.Sprintf("%s: %v", key, err))
+		d.faults = append(d.faults, fmt.Sprintf("%s: %s", key, clip(err.Error(), maxFault)))
 	}
 }
 
@@ -73,57 +81,6 @@ func filled(row tableRow, key string) (json.RawMessage, bool) {
 		}
 	}
 	return raw, true
-}
-
-// columns reads a list of names, a list of fields as the schema facet has them, or an object of types by name.
-func (d *described) columns(raw json.RawMessage) error {
-	fields, err := schemaFields(raw)
-	if err != nil {
-		return err
-	}
-	if len(fields) > 0 {
-		d.facets.Add(openlineage.SchemaDatasetFacet{Fields: fields})
-	}
-	return nil
-}
-
-func schemaFields(raw json.RawMessage) ([]openlineage.SchemaField, error) {
-	var types map[string]string
-	if json.Unmarshal(raw, &types) == nil {
-		fields := make([]openlineage.SchemaField, 0, len(types))
-		for _, name := range slices.Sorted(maps.Keys(types)) {
-			fields = append(fields, openlineage.SchemaField{Name: name, Type: types[name]})
-		}
-		return named(fields)
-	}
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		return nil, fmt.Errorf("it is %s, not a list of columns", jsonKind(raw))
-	}
-	fields := make([]openlineage.SchemaField, len(items))
-	for i, item := range items {
-		if json.Unmarshal(item, &fields[i].Name) == nil {
-			continue
-		}
-		if err := json.Unmarshal(item, &fields[i]); err != nil {
-			return nil, fmt.Errorf("column %d is neither a name nor a field", i+1)
-		}
-	}
-	return named(fields)
-}
-
-// named refuses fields without a name, which Marquez refuses.
-func named(fields []openlineage.SchemaField) ([]openlineage.SchemaField, error) {
-	for i, field := range fields {
-		if strings.TrimSpace(field.Name) == "" {
-			return nil, fmt.Errorf("column %d has no name", i+1)
-		}
-		fields[i].Description = freeText(field.Description)
-		if _, err := named(field.Fields); err != nil {
-			return nil, err
-		}
-	}
-	return fields, nil
 }
 
 func (d *described) description(raw json.RawMessage) error {
@@ -154,7 +111,7 @@ func textCell(raw json.RawMessage) (string, error) {
 // owners reads a name, or a list of names or of owners as the ownership facet has them.
 func (d *described) owners(raw json.RawMessage) error {
 	if text, ok := plainValue(raw); ok {
-		d.facets.Add(openlineage.OwnershipDatasetFacet{Owners: []openlineage.Owner{{Name: text}}})
+		d.facets.Add(openlineage.OwnershipDatasetFacet{Owners: []openlineage.Owner{{Name: freeText(text)}}})
 		return nil
 	}
 	var items []json.RawMessage
@@ -163,43 +120,15 @@ func (d *described) owners(raw json.RawMessage) error {
 	}
 	owners := make([]openlineage.Owner, len(items))
 	for i, item := range items {
-		if json.Unmarshal(item, &owners[i].Name) != nil && json.Unmarshal(item, &owners[i]) != nil ||
-			strings.TrimSpace(owners[i].Name) == "" {
+		var owner openlineage.Owner
+		if json.Unmarshal(item, &owner.Name) != nil && json.Unmarshal(item, &owner) != nil ||
+			strings.TrimSpace(owner.Name) == "" {
 			return fmt.Errorf("owner %d has no name", i+1)
 		}
+		owners[i] = openlineage.Owner{Name: freeText(strings.TrimSpace(owner.Name)), Type: freeText(owner.Type)}
 	}
 	if len(owners) > 0 {
 		d.facets.Add(openlineage.OwnershipDatasetFacet{Owners: owners})
-	}
-	return nil
-}
-
-func (d *described) lifecycle(raw json.RawMessage) error {
-	text, err := textCell(raw)
-	if err != nil {
-		return err
-	}
-	change := strings.ToUpper(text)
-	if !slices.Contains([]string{"ALTER", "CREATE", "DROP", "OVERWRITE", "RENAME", "TRUNCATE"}, change) {
-		return errors.New("it takes ALTER, CREATE, DROP, OVERWRITE, RENAME or TRUNCATE")
-	}
-	d.facets.Add(openlineage.LifecycleStateChangeDatasetFacet{Change: change})
-	return nil
-}
-
-// assertions reads checks as the dataQualityAssertions facet has them. The spec has them on inputs only.
-func (d *described) assertions(raw json.RawMessage) error {
-	var assertions []openlineage.Assertion
-	if json.Unmarshal(raw, &assertions) != nil {
-		return errors.New("it is not a list of assertions")
-	}
-	for i, a := range assertions {
-		if a.Assertion == "" {
-			return fmt.Errorf("assertion %d has no name", i+1)
-		}
-	}
-	if len(assertions) > 0 {
-		d.input.Add(openlineage.DataQualityAssertionsDatasetFacet{Assertions: assertions})
 	}
 	return nil
 }
@@ -243,54 +172,82 @@ func countCell(raw json.RawMessage) (int64, error) {
 	return int64(number), nil
 }
 
-// columnLineage reads the columnLineage facet as the spec has it, or its fields alone.
-func (d *described) columnLineage(raw json.RawMessage) error {
-	var facet openlineage.ColumnLineageDatasetFacet
-	if json.Unmarshal(raw, &facet) != nil || facet.Fields == nil {
-		if json.Unmarshal(raw, &facet.Fields) != nil {
-			return errors.New("it is not what the columnLineage facet holds")
-		}
+// assertions reads checks as the dataQualityAssertions facet has them. The spec has them on inputs only.
+func (d *described) assertions(raw json.RawMessage) error {
+	if !d.marks.input {
+		return errors.New("OpenLineage has assertions on inputs only: mark the table as " + inputMarker + " too")
 	}
-	for column, lineage := range facet.Fields {
-		for i, field := range lineage.InputFields {
-			if field.Namespace == "" || field.Name == "" || field.Field == "" {
-				return fmt.Errorf("input %d of column %q lacks namespace, name or field", i+1, column)
+	var assertions []map[string]json.RawMessage
+	if json.Unmarshal(raw, &assertions) != nil {
+		return errors.New("it is not a list of assertions")
+	}
+	if len(assertions) == 0 {
+		return nil
+	}
+	for _, assertion := range assertions {
+		for _, key := range []string{"expected", "actual"} { // texts in the spec, numbers to people
+			if text, ok := plainValue(assertion[key]); ok {
+				assertion[key], _ = json.Marshal(text) // a text can be written
 			}
-			lineage.InputFields[i].Namespace = openlineage.MaskURI(field.Namespace)
-		}
-		if lineage.InputFields == nil {
-			return fmt.Errorf("column %q has no inputFields", column)
 		}
 	}
-	d.facets.Add(facet)
-	return nil
+	facet, err := json.Marshal(map[string]any{"assertions": assertions})
+	if err != nil {
+		return err
+	}
+	return d.input.AddRaw(openlineage.InputDatasetEntity, "dataQualityAssertions", facet, d.name)
 }
 
 // raw reads facets given as JSON, by key. Those that the spec has for inputs or outputs go there, the others to the
 // dataset.
 func (d *described) raw(raw json.RawMessage) error {
-	masked, err := openlineage.MaskJSON(raw)
-	if err != nil {
-		return err
-	}
 	var facets map[string]json.RawMessage
-	if json.Unmarshal(masked, &facets) != nil {
+	if json.Unmarshal(raw, &facets) != nil {
 		return errors.New("it is not an object of facets")
 	}
 	for _, key := range slices.Sorted(maps.Keys(facets)) {
-		switch key {
-		case "inputStatistics", "dataQualityAssertions":
-			err = d.input.AddRaw(openlineage.InputDatasetEntity, key, facets[key])
-		case "outputStatistics":
-			err = d.output.AddRaw(openlineage.OutputDatasetEntity, key, facets[key])
-		case "subset":
-			err = errors.Join(
-				d.input.AddRaw(openlineage.InputDatasetEntity, key, facets[key]),
-				d.output.AddRaw(openlineage.OutputDatasetEntity, key, facets[key]))
-		default:
-			err = d.facets.AddRaw(openlineage.DatasetEntity, key, facets[key])
+		if jsonKind(facets[key]) == "null" {
+			continue
 		}
-		d.fault("facets", err)
+		if err := d.rawFacet(key, facets[key]); err != nil {
+			d.fault("facets", fmt.Errorf("%q: %w", clip(key, maxName), err))
+		}
 	}
 	return nil
+}
+
+func (d *described) rawFacet(key string, facet json.RawMessage) error {
+	if len(key) > maxName || strings.ContainsFunc(key, unicode.IsControl) {
+		return errors.New("its key is too long or holds a control character")
+	}
+	into, entity := &d.facets, openlineage.DatasetEntity
+	switch key {
+	case "inputStatistics", "dataQualityAssertions":
+		into, entity = &d.input, openlineage.InputDatasetEntity
+	case "outputStatistics":
+		into, entity = &d.output, openlineage.OutputDatasetEntity
+	case "dataQualityMetrics": // an inputFacet and a facet, which are alike
+		if d.marks.input {
+			if err := d.input.AddRaw(openlineage.InputDatasetEntity, key, facet, d.name); err != nil {
+				return err
+			}
+		}
+		into = &d.written
+	case "subset":
+		return d.subset(facet)
+	}
+	return into.AddRaw(entity, key, facet, d.name)
+}
+
+// subset reads which part of a dataset was read or written: inputs have it as inputCondition, outputs as
+// outputCondition, and one facet may hold both.
+func (d *described) subset(facet json.RawMessage) error {
+	var in, out error
+	if d.marks.input {
+		in = d.input.AddRaw(openlineage.InputDatasetEntity, "subset", facet, d.name)
+	}
+	if d.marks.output {
+		out = d.output.AddRaw(openlineage.OutputDatasetEntity, "subset", facet, d.name)
+	}
+	return errors.Join(in, out)
 }

@@ -56,4 +56,5 @@ type Warning struct {
 	Rule    string // a bounded word for metrics, such as dataset-refused
 	Run     uuid.UUID
 	Message string // no secrets
+	Times   int    // how often it was met; 0: once
 }

@@ -60,6 +60,8 @@ type Settings struct {
 	FlowNameType  FlowNameType
 	RunIDType     RunIDType
 	DatasetNaming DatasetNaming
+	// DatasetMap renames datasets that were named so.
+	DatasetMap openlineage.NameMap
 	// Grace is how long a task may stay RUNNING after its flow has ended, and an open run be gone, before its end is
 	// inferred.
 	Grace time.Duration

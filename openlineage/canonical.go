@@ -38,7 +38,7 @@ func decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// appendCanonical writes a value made of map[string]any, []any, string, json.Number, bool, nil and canonical.
+// appendCanonical writes a value made of map[string]any, []any, string, masked, json.Number, bool, nil and canonical.
 func appendCanonical(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -59,6 +59,8 @@ func appendCanonical(b []byte, v any) []byte {
 		return append(b, ']')
 	case string:
 		return appendString(b, v)
+	case masked:
+		return appendString(b, string(v))
 	case json.Number:
 		return append(b, v...)
 	case bool:

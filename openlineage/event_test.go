@@ -313,7 +313,7 @@ func TestEventCanonicalSettles(t *testing.T) {
 		if err != nil {
 			t.Skip("no JSON")
 		}
-		if err := e.Outputs[0].Facets.AddRaw(openlineage.DatasetEntity, "custom", raw); err != nil {
+		if err := e.Outputs[0].Facets.AddRaw(openlineage.DatasetEntity, "custom", raw, openlineage.VerbatimNamer); err != nil {
 			t.Fatal(err)
 		}
 		body, err := e.Canonical()

@@ -48,7 +48,7 @@ func TestFacetsCanonical(t *testing.T) {
 func TestPinnedFacetsComeBackUnchanged(t *testing.T) {
 	t.Parallel()
 	f := openlineage.NewFacets(jobFacets()...)
-	if err := f.AddRaw(openlineage.JobEntity, "custom_x", []byte(`{"n": 1.0, "text": "é <&>", "list": [], "o": {}}`)); err != nil {
+	if err := f.AddRaw(openlineage.JobEntity, "custom_x", []byte(`{"n": 1.0, "text": "é <&>", "list": [], "o": {}}`), openlineage.VerbatimNamer); err != nil {
 		t.Fatal(err)
 	}
 	pinned, err := f.Canonical(openlineage.Producer("1.0.0"))
@@ -89,6 +89,11 @@ func TestFacetsAreValues(t *testing.T) {
 	}
 }
 
+// specNamer names the datasets of raw facets by the naming table.
+func specNamer(uri, table string) (namespace, name string, err error) {
+	return openlineage.NameDataset(uri, table, openlineage.SpecNaming)
+}
+
 func TestAddRaw(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -101,29 +106,54 @@ func TestAddRaw(t *testing.T) {
 		{"own producer and schema stay", openlineage.RunEntity, "x", `{"_producer":"urn:p","_schemaURL":"urn:s","a":null}`, `{"_producer":"urn:p","_schemaURL":"urn:s"}`},
 		{"unknown key", openlineage.RunEntity, "x", `{"b":1,"a":2}`, `{"_producer":"urn:us","_schemaURL":"https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet","a":2,"b":1}`},
 		{"known key", openlineage.DatasetEntity, "storage", `{"storageLayer":"delta"}`, `{"_producer":"urn:us","_schemaURL":"https://openlineage.io/spec/facets/1-0-1/StorageDatasetFacet.json#/$defs/StorageDatasetFacet","storageLayer":"delta"}`},
-		{"empty producer", openlineage.InputDatasetEntity, "x", `{"_producer":"x:","_schemaURL":""}`, `{"_producer":"x:","_schemaURL":"https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/InputDatasetFacet"}`},
+		{"empty producer", openlineage.InputDatasetEntity, "x", `{"_producer":"x:y","_schemaURL":""}`, `{"_producer":"x:y","_schemaURL":"https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/InputDatasetFacet"}`},
 		{"output's base facet", openlineage.OutputDatasetEntity, "x", `{}`, `{"_producer":"urn:us","_schemaURL":"https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/OutputDatasetFacet"}`},
-		{"symlinks are cleaned", openlineage.DatasetEntity, "symlinks", `{"_schemaURL":"urn:s","identifiers":[{"namespace":"hive://u:p@h a","name":" b ","type":"TABLE"}]}`, `{"_producer":"urn:us","_schemaURL":"urn:s","identifiers":[{"name":"b","namespace":"hive://h_a","type":"TABLE"}]}`},
+		{"symlinks are named", openlineage.DatasetEntity, "symlinks", `{"_schemaURL":"urn:s","identifiers":[{"namespace":"hive://u:p@h a","name":" d.b ","type":"TABLE"}]}`, `{"_producer":"urn:us","_schemaURL":"urn:s","identifiers":[{"name":"d.b","namespace":"hive://h_a:10000","type":"TABLE"}]}`},
+		{"texts are masked, names by their own rules", openlineage.DatasetEntity, "columnLineage", `{"fields":{"a":{"inputFields":[{"namespace":"s3://u:p@b","name":"token=x/y","field":"f"}],"transformationDescription":"token=x"}}}`, `{"_producer":"urn:us","_schemaURL":"https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet","fields":{"a":{"inputFields":[{"field":"f","name":"token=x/y","namespace":"s3://b"}],"transformationDescription":"token=***"}}}`},
+		{"null is nothing", openlineage.DatasetEntity, "schema", `{"fields":[null,{"name":"a","type":null}],"_deleted":null}`, `{"_producer":"urn:us","_schemaURL":"https://openlineage.io/spec/facets/1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet","fields":[{"name":"a"}]}`},
 		{"no key", openlineage.RunEntity, " ", `{}`, "!no key"},
 		{"no JSON", openlineage.RunEntity, "x", `{`, "!reading JSON"},
 		{"no object", openlineage.RunEntity, "x", `[]`, "!not a JSON object"},
+		{"too large", openlineage.RunEntity, "x", `{"a":"` + strings.Repeat("a", 1<<20) + `"}`, "!larger than 1048576 bytes"},
 		{"producer that is no URI", openlineage.RunEntity, "x", `{"_producer":"me and you"}`, "!_producer is not a URI"},
-		{"symlink without a name", openlineage.DatasetEntity, "symlinks", `{"identifiers":[{"namespace":"a","name":"","type":"TABLE"}]}`, "!name is empty"},
+		{"producer that is a number", openlineage.RunEntity, "x", `{"_producer":1}`, "!_producer is no text"},
+		{"producer that says no more than a scheme", openlineage.RunEntity, "x", `{"_producer":"x:"}`, "!_producer is not a URI"},
+		{"schema that is no URI", openlineage.RunEntity, "x", `{"_schemaURL":"mine"}`, "!_schemaURL is not a URI"},
+		{"deleted by a text", openlineage.DatasetEntity, "x", `{"_deleted":"yes"}`, "!_deleted is neither"},
+		{"symlink without a name", openlineage.DatasetEntity, "symlinks", `{"identifiers":[{"namespace":"a","name":"","type":"TABLE"}]}`, "!identifiers[0]: the dataset's name is empty"},
+		{"symlink with a line break", openlineage.DatasetEntity, "symlinks", `{"identifiers":[{"namespace":"a","name":"b\nc","type":"TABLE"}]}`, "!control character"},
 		{"symlinks without identifiers", openlineage.DatasetEntity, "symlinks", `{}`, "!identifiers is missing"},
 		{"symlink that is no object", openlineage.DatasetEntity, "symlinks", `{"identifiers":[1]}`, "!identifiers[0] is no object"},
 		{"documentation without a description", openlineage.DatasetEntity, "documentation", `{"text":"x"}`, "!description is missing"},
 		{"schema field without a name", openlineage.DatasetEntity, "schema", `{"fields":[{"name":"a"},{"type":"int"}]}`, "!fields[1].name is missing"},
+		{"schema field with an empty name", openlineage.DatasetEntity, "schema", `{"fields":[{"name":" "}]}`, "!fields[0].name is empty"},
+		{"schema field with a long name", openlineage.DatasetEntity, "schema", `{"fields":[{"name":"` + strings.Repeat("x", 2701) + `"}]}`, "!fields[0].name is longer than 2700 bytes"},
+		{"position that is a fraction", openlineage.DatasetEntity, "schema", `{"fields":[{"name":"a","fields":[{"name":"b","ordinal_position":1.5}]}]}`, "!fields[0].fields[0].ordinal_position is no whole number"},
 		{"data source without a URI", openlineage.DatasetEntity, "dataSource", `{"name":"x","uri":"x y"}`, "!uri is not a URI"},
-		{"column lineage as a list", openlineage.DatasetEntity, "columnLineage", `{"fields":[]}`, "!fields is missing or no object"},
-		{"column without inputs", openlineage.DatasetEntity, "columnLineage", `{"fields":{"a":{}}}`, `!column "a": inputFields is missing`},
-		{"input field without a field", openlineage.DatasetEntity, "columnLineage", `{"fields":{"a":{"inputFields":[{"namespace":"a","name":"b"}]}}}`, `!inputFields[0].field is missing`},
+		{"column lineage as a list", openlineage.DatasetEntity, "columnLineage", `{"fields":[]}`, "!fields is no object"},
+		{"column without inputs", openlineage.DatasetEntity, "columnLineage", `{"fields":{"a":{}}}`, `!fields "a".inputFields is missing`},
+		{"input field without a field", openlineage.DatasetEntity, "columnLineage", `{"fields":{"a":{"inputFields":[{"namespace":"a","name":"b"}]}}}`, `!fields "a".inputFields[0].field is missing`},
+		{"input field with a bad name", openlineage.DatasetEntity, "columnLineage", `{"fields":{},"dataset":[{"namespace":"a","name":"` + strings.Repeat("x", 2701) + `","field":"f"}]}`, `!dataset[0]: the dataset's name is longer than 2700 bytes`},
+		{"rename from half a name", openlineage.DatasetEntity, "lifecycleStateChange", `{"lifecycleStateChange":"RENAME","previousIdentifier":{"name":"a"}}`, `!previousIdentifier.namespace is missing`},
+		{"unknown change", openlineage.DatasetEntity, "lifecycleStateChange", `{"lifecycleStateChange":"drop"}`, `!lifecycleStateChange takes ALTER, CREATE`},
+		{"catalog", openlineage.DatasetEntity, "catalog", `{"framework":"iceberg","type":"glue","name":"g","catalogProperties":{"a":1}}`, `!catalogProperties "a" is no text`},
+		{"tags", openlineage.DatasetEntity, "tags", `{"tags":[{"key":"a","value":true}]}`, `!tags[0].value is no text`},
+		{"hierarchy", openlineage.DatasetEntity, "hierarchy", `{"hierarchy":{}}`, `!hierarchy is no list`},
+		{"lineage of a job", openlineage.DatasetEntity, "lineage", `{"inputs":[{"type":"JOB","namespace":"a","name":"b"}]}`, `!inputs[0].type is not DATASET`},
+		{"assertion without success", openlineage.InputDatasetEntity, "dataQualityAssertions", `{"assertions":[{"assertion":"a","success":"yes"}]}`, `!assertions[0].success is neither true nor false`},
+		{"metrics without columns", openlineage.InputDatasetEntity, "dataQualityMetrics", `{"rowCount":1}`, `!columnMetrics is missing`},
+		{"metrics of words", openlineage.DatasetEntity, "dataQualityMetrics", `{"columnMetrics":{"a":{"quantiles":{"0.5":"x"}}}}`, `!columnMetrics "a".quantiles "0.5" is no number`},
+		{"metrics of no time", openlineage.DatasetEntity, "dataQualityMetrics", `{"columnMetrics":{},"lastUpdated":"2026-11-30"}`, `!lastUpdated is not a time`},
+		{"statistics", openlineage.OutputDatasetEntity, "outputStatistics", `{"rowCount":1e400}`, `!rowCount is no whole number`},
+		{"subset of no kind", openlineage.OutputDatasetEntity, "subset", `{"outputCondition":{"type":"x"}}`, `!outputCondition.type takes location`},
+		{"subset by comparison", openlineage.InputDatasetEntity, "subset", `{"inputCondition":{"type":"compare","left":{"type":"field","field":"a"},"right":{"type":"literal"},"comparison":"="}}`, `!inputCondition.right.value is missing`},
 		{"same key elsewhere", openlineage.RunEntity, "documentation", `{}`, `{"_producer":"urn:us","_schemaURL":"https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var f openlineage.Facets
-			err := f.AddRaw(tt.entity, tt.key, []byte(tt.raw))
+			err := f.AddRaw(tt.entity, tt.key, []byte(tt.raw), specNamer)
 			if reason, refused := strings.CutPrefix(tt.want, "!"); refused {
 				if err == nil || !strings.Contains(err.Error(), reason) || f.Len() != 0 {
 					t.Errorf("got %v, want an error with %q", err, reason)
@@ -210,13 +240,14 @@ func rawSchemaURL(t *testing.T, entity openlineage.Entity, key string) string {
 	t.Helper()
 	const everything = `{"description":"d","fields":{},"name":"n","uri":"x:y","owners":[],"identifiers":[],
 		"datasetVersion":"1","storageLayer":"s","lifecycleStateChange":"DROP","framework":"f","type":"t",
-		"datasetType":"t","hierarchy":[],"tags":[],"assertions":[]}`
+		"datasetType":"t","hierarchy":[],"tags":[],"assertions":[],"columnMetrics":{},
+		"inputCondition":{"type":"location","locations":[]},"outputCondition":{"type":"location","locations":[]}}`
 	raw := everything
-	if key == "schema" {
+	if key == "schema" || key == "lineage" {
 		raw = `{}`
 	}
 	var f openlineage.Facets
-	if err := f.AddRaw(entity, key, []byte(raw)); err != nil {
+	if err := f.AddRaw(entity, key, []byte(raw), specNamer); err != nil {
 		t.Fatal(err)
 	}
 	var object map[string]struct {

@@ -35,13 +35,21 @@ func NameDataset(uri, table string, mode Naming) (namespace, name string, err er
 	}
 	if mode == SpecNaming {
 		if namespace, name, ok := nameBySpec(uri, table); ok {
-			return CheckDataset(namespace, name)
+			return CheckDataset(maskShapes(namespace), maskTable(name))
 		}
 	}
+	return CheckDataset(maskShapes(MaskURI(uri)), maskTable(table))
+}
+
+// maskTable takes secrets out of a table or a path as people paste them: user info and parameters of a signed address,
+// tokens that are known by their look. Values behind names stay: year=2026/token=x/ is a partition.
+func maskTable(table string) string {
 	if strings.Contains(table, "://") {
 		table = MaskURI(table)
+	} else if i := strings.IndexByte(table, '?'); i >= 0 {
+		table = table[:i] + dropSecretParams(table[i:])
 	}
-	return CheckDataset(MaskURI(uri), table)
+	return maskShapes(table)
 }
 
 // nameBySpec names a dataset of a system in the spec's table; false: of none, or not readable as one.

@@ -104,4 +104,4 @@ func (m *Metrics) events(events []adapter.Event) {
 
 func (m *Metrics) inferred(ends int) { m.inferredEnds.Add(float64(ends)) }
 
-func (m *Metrics) warning(rule string) { m.warnings.WithLabelValues(rule).Inc() }
+func (m *Metrics) warning(rule string, times int) { m.warnings.WithLabelValues(rule).Add(float64(max(times, 1))) }

@@ -146,7 +146,7 @@ func (p *portion) report(committed state.Committed, b state.Batch) {
 
 func (r *Recorder) warn(warnings []adapter.Warning) {
 	for _, w := range warnings {
-		r.metrics.warning(w.Rule)
+		r.metrics.warning(w.Rule, w.Times)
 		r.log.Warn("odd data in Prefect", zap.String("rule", w.Rule), zap.Stringer("run", w.Run), zap.String("problem", w.Message))
 	}
 }
