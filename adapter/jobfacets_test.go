@@ -49,11 +49,49 @@ func TestSourceCode(t *testing.T) {
 			"type": "git", "repoUrl": "https://git.acme.io/r.git", "path": "flows/a.py", "url": "https://git.acme.io/r.git",
 		}},
 		{"short SSH form", "a.py:f", []json.RawMessage{clone(`{"repository":"git@github.com:o/r.git"}`)}, location{
-			"type": "git", "repoUrl": "ssh://github.com/o/r.git", "path": "a.py", "url": "ssh://github.com/o/r.git",
+			"type": "git", "repoUrl": "ssh://github.com/o/r.git", "path": "a.py", "url": "https://github.com/o/r/blob/HEAD/a.py",
 		}},
 		{"SSH", "a.py:f", []json.RawMessage{clone(`{"repository":"ssh://git@h:2222/o/r.git"}`)}, location{
 			"type": "git", "repoUrl": "ssh://h:2222/o/r.git", "path": "a.py", "url": "ssh://h:2222/o/r.git",
 		}},
+		{"SSH without a user", "a.py:f", []json.RawMessage{clone(`{"repository":"gitlab.com:o/r.git","branch":"feature/x"}`)}, location{
+			"type": "git", "repoUrl": "ssh://gitlab.com/o/r.git", "path": "a.py", "branch": "feature/x", "url": "https://gitlab.com/o/r/-/blob/feature/x/a.py",
+		}},
+		{"GitHub of one's own", "a.py:f", []json.RawMessage{clone(`{"repository":"https://oauth2:ghp_0123456789abcdefghij@github.acme.io/o/r.git"}`)}, location{
+			"type": "git", "repoUrl": "https://github.acme.io/o/r.git", "path": "a.py", "url": "https://github.acme.io/o/r/blob/HEAD/a.py",
+		}},
+		{"Bitbucket of one's own", "flows/a.py:f", []json.RawMessage{clone(`{"repository":"https://git.acme.io/scm/proj/r.git","branch":"main"}`)}, location{
+			"type": "git", "repoUrl": "https://git.acme.io/scm/proj/r.git", "path": "flows/a.py", "branch": "main", "url": "https://git.acme.io/projects/proj/repos/r/browse/flows/a.py?at=main",
+		}},
+		{"a person's Bitbucket", "a.py:f", []json.RawMessage{clone(`{"repository":"https://git.acme.io/scm/~ann/r.git"}`)}, location{
+			"type": "git", "repoUrl": "https://git.acme.io/scm/~ann/r.git", "path": "a.py", "url": "https://git.acme.io/users/ann/repos/r/browse/a.py",
+		}},
+		{"Azure DevOps", "flows/a.py:f", []json.RawMessage{clone(`{"repository":"https://org@dev.azure.com/org/My%20Project/_git/r","branch":"main"}`)}, location{
+			"type": "git", "repoUrl": "https://dev.azure.com/org/My%20Project/_git/r", "path": "flows/a.py", "branch": "main", "url": "https://dev.azure.com/org/My%20Project/_git/r?path=%2Fflows%2Fa.py&version=GBmain",
+		}},
+		{"Azure DevOps over SSH, a commit", "a.py:f", []json.RawMessage{clone(`{"repository":"git@ssh.dev.azure.com:v3/org/p/r","commit_sha":"abc"}`)}, location{
+			"type": "git", "repoUrl": "ssh://ssh.dev.azure.com/v3/org/p/r", "path": "a.py", "version": "abc", "url": "https://dev.azure.com/org/p/_git/r?path=%2Fa.py&version=GCabc",
+		}},
+		{"Azure's old address", "pkg.flow", []json.RawMessage{clone(`{"repository":"https://org.visualstudio.com/p/_git/r"}`)}, location{
+			"type": "git", "repoUrl": "https://org.visualstudio.com/p/_git/r", "url": "https://org.visualstudio.com/p/_git/r",
+		}},
+		{"credentials of every sort", "a.py:f", []json.RawMessage{clone(`{"repository":"https://github.com/o/r","credentials":"{{ prefect.blocks.github-credentials.x }}","access_token":"hunter2","include_submodules":true}`)}, location{
+			"type": "git", "repoUrl": "https://github.com/o/r", "path": "a.py", "url": "https://github.com/o/r/blob/HEAD/a.py",
+		}},
+		{"a template for the credentials alone", "a.py:f", []json.RawMessage{clone(`{"repository":"https://{{ prefect.blocks.secret.token }}@github.com/o/r.git"}`)}, location{
+			"type": "git", "repoUrl": "https://github.com/o/r.git", "path": "a.py", "url": "https://github.com/o/r/blob/HEAD/a.py",
+		}},
+		{"asynchronous, of Prefect 2's projects, the last clone", "a.py:f", []json.RawMessage{
+			json.RawMessage(`{"prefect.projects.steps.git_clone_project":{"repository":"https://github.com/o/first"}}`),
+			json.RawMessage(`{"prefect.deployments.steps.pull.agit_clone":{"repository":"https://github.com/o/second"}}`),
+		}, location{
+			"type": "git", "repoUrl": "https://github.com/o/second", "path": "a.py", "url": "https://github.com/o/second/blob/HEAD/a.py",
+		}},
+		{"odd characters in branch and file", "flows/a b#.py:f", []json.RawMessage{clone(`{"repository":"https://github.com/o/r","branch":"a#b?c"}`)}, location{
+			"type": "git", "repoUrl": "https://github.com/o/r", "path": "flows/a b#.py", "branch": "a#b?c", "url": "https://github.com/o/r/blob/a%23b%3Fc/flows/a%20b%23.py",
+		}},
+		{"a host that is no host", "a.py:f", []json.RawMessage{clone(`{"repository":"https://a\"b/o/r"}`)}, nil},
+		{"a drive of Windows", "a.py:f", []json.RawMessage{clone(`{"repository":"C:\\git\\r"}`)}, nil},
 		{"a module's name", "pkg.flows.a", []json.RawMessage{clone(`{"repository":"https://github.com/o/r"}`)}, location{
 			"type": "git", "repoUrl": "https://github.com/o/r", "url": "https://github.com/o/r",
 		}},

@@ -41,7 +41,7 @@ func sourceCode(d prefect.Deployment) (openlineage.SourceCodeLocationJobFacet, b
 	if inside {
 		facet.Path = entrypointFile(folder, d.Entrypoint)
 	}
-	facet.URL = fileURL(repository, facet)
+	facet.URL = codePage(repository, facet)
 	return facet, true
 }
 
@@ -84,26 +84,25 @@ func workingFolder(inputs json.RawMessage) (string, bool) {
 	return m[1], true
 }
 
-// scpForm is git's short form of an SSH address.
-var scpForm = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/@\s]+):([^/\s][^\s]*)$`)
+// scpForm is git's short form of an SSH address. A single letter before the colon is a drive of Windows.
+var scpForm = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/@\s]{2,}):([^/\s][^\s]*)$`)
 
 // repositoryURL returns the address of a repository without credentials. A template that Prefect fills in only when it
-// runs the step is no address.
+// runs the step is no address, unless it stands for the credentials alone.
 func repositoryURL(repository string) (*url.URL, bool) {
 	repository = strings.TrimSpace(repository)
-	if repository == "" || literal(repository) == "" {
-		return nil, false
-	}
 	if m := scpForm.FindStringSubmatch(repository); m != nil {
 		repository = "ssh://" + m[1] + "/" + m[2]
 	}
+	repository = literal(openlineage.MaskURI(repository))
 	u, err := url.Parse(repository)
 	if err != nil || u.Host == "" {
 		return nil, false
 	}
 	switch u.Scheme {
 	case "http", "https", "ssh", "git":
-		return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}, true
+		bare := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
+		return bare, openlineage.IsURI(bare.String())
 	default:
 		return nil, false
 	}
@@ -132,33 +131,4 @@ func entrypointFile(folder string, entrypoint *string) string {
 		return ""
 	}
 	return file
-}
-
-// fileURL returns the address at which people see the file, for the hosts whose addresses are known, else the
-// repository's.
-func fileURL(repository *url.URL, facet openlineage.SourceCodeLocationJobFacet) string {
-	if facet.Path == "" || (repository.Scheme != "http" && repository.Scheme != "https") {
-		return repository.String()
-	}
-	var infix string
-	switch host := repository.Hostname(); {
-	case host == "github.com":
-		infix = "blob"
-	case host == "gitlab.com" || strings.HasPrefix(host, "gitlab."):
-		infix = "-/blob"
-	case host == "bitbucket.org":
-		infix = "src"
-	default:
-		return repository.String()
-	}
-	ref := facet.Version
-	if ref == "" {
-		ref = facet.Branch
-	}
-	if ref == "" {
-		ref = "HEAD"
-	}
-	file := *repository
-	file.Path = strings.TrimSuffix(file.Path, ".git") + "/" + infix + "/" + ref + "/" + facet.Path
-	return file.String()
 }
