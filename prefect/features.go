@@ -34,9 +34,6 @@ type features struct {
 	flowEnd, taskEnd bool
 }
 
-// sliced says whether what ended can be read stretch by stretch, the oldest first.
-func (f features) sliced() bool { return f.flowEnd && f.taskEnd }
-
 // namesMove says whether a run's name can still change after it shows as running. Servers before 3 write a templated
 // name a moment after the state, and they are the ones that don't filter flow runs by end time.
 func (f features) namesMove() bool { return !f.flowEnd }

@@ -25,7 +25,21 @@ func (w *world) away(d time.Duration, flowRuns, tasks int) []uuid.UUID {
 
 func TestPollCatchesUpInSlices(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	for _, version := range versions {
+		for _, database := range []string{"SQLite", "PostgreSQL"} {
+			t.Run(version+" on "+database, func(t *testing.T) {
+				t.Parallel()
+				options := []prefecttest.Option{prefecttest.Version(version)}
+				if database == "PostgreSQL" {
+					options = append(options, prefecttest.PostgreSQL())
+				}
+				testPollCatchesUpInSlices(t, newWorld(t, options...))
+			})
+		}
+	}
+}
+
+func testPollCatchesUpInSlices(t *testing.T, w *world) {
 	w.poll(t)
 	runs := w.away(50*time.Hour, 220, 1)
 	s := w.poll(t)
@@ -62,8 +76,17 @@ func TestPollCatchesUpInSlices(t *testing.T) {
 // Whatever portion was the last that was stored, the next start goes on from there and nothing is missing.
 func TestPollGoesOnAfterEachPortion(t *testing.T) {
 	t.Parallel()
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			testPollGoesOnAfterEachPortion(t, version)
+		})
+	}
+}
+
+func testPollGoesOnAfterEachPortion(t *testing.T, version string) {
 	for stop := range 12 {
-		w := newWorld(t)
+		w := newWorld(t, prefecttest.Version(version))
 		w.poll(t)
 		runs := w.away(20*time.Hour, 40, 1)
 		seen := newSight()

@@ -17,12 +17,9 @@ type slice struct {
 
 func (s *slice) stop() { s.ahead.stop() }
 
-// slice returns the stretch that begins at a time: all the rest, where the server can't be read in stretches or where
-// the rest is short. The last one has no end, because workers' clocks, and so their runs' ends, may lie ahead.
+// slice returns the stretch that begins at a time: all the rest, where the rest is short. The last one has no end,
+// because workers' clocks, and so their runs' ends, may lie ahead.
 func (r *round) slice(from time.Time) span {
-	if !r.known.sliced() {
-		return span{from: from}
-	}
 	return r.p.catchUp.next(from, r.now, true)
 }
 
@@ -76,7 +73,7 @@ func (r *round) readEnded(ctx context.Context, s *slice) error {
 	for {
 		err := r.takeSlice(ctx, s)
 		switch {
-		case err != nil && r.known.sliced() && r.p.catchUp.cut(err, s.length):
+		case err != nil && r.p.catchUp.cut(err, s.length):
 			s = r.startSlice(ctx, r.slice(s.span.from))
 			continue
 		case err != nil:

@@ -47,20 +47,9 @@ func newRound(p *Poller, cur Cursor, now time.Time, known features, open OpenRun
 	return r
 }
 
-// planLooksBack goes on with the looks back under way, or begins those that are due. Where a server can't be read in
-// stretches, this poll's own read reaches back instead.
+// planLooksBack goes on with the looks back under way, or begins those that are due.
 func (r *round) planLooksBack() {
-	short, day := r.cur.sweep10m(r.now), r.cur.sweepDay(r.now)
-	if r.known.sliced() {
-		r.short, r.day = goOn(r.p.short, short), goOn(r.p.day, day)
-		return
-	}
-	if short != nil {
-		r.from, r.cur.Swept10m = earlier(r.from, short.left.from), r.now
-	}
-	if day != nil {
-		r.from, r.cur.SweptDay = earlier(r.from, day.left.from), r.now
-	}
+	r.short, r.day = goOn(r.p.short, r.cur.sweep10m(r.now)), goOn(r.p.day, r.cur.sweepDay(r.now))
 }
 
 // goOn returns a copy, so that a poll that fails leaves the look back where it was.

@@ -70,20 +70,6 @@ func (e *ends[T]) readLevel(ctx context.Context, moment time.Time, emit func(Pag
 	})
 }
 
-// walkTop reads the runs that ended in a span, newest first, from a server that can't filter by end time: all that
-// ended, from the newest on, until they are too old.
-func walkTop[T run](ctx context.Context, api RunLister, of kind[T], base Filter, r RunFilter, in span, emit func(Page[T]) error) error {
-	r.State = inState(Completed, Failed, Cancelled, Crashed)
-	return walkOffsets(ctx, of.pages(api), of.filter(base, r), byEnd[T](), func(page Page[T]) (bool, error) {
-		_, low := endsOf(page.Rows)
-		page.Rows = keep(page.Rows, func(row T) bool {
-			return row.ended() == nil || in.holds(row.ended()) || row.ended().Equal(in.to)
-		})
-		more := low.IsZero() || !low.Before(in.from)
-		return more, emit(page)
-	})
-}
-
 // endsOf returns the newest and the oldest end time of some rows.
 func endsOf[T run](rows []T) (high, low time.Time) {
 	for _, row := range rows {

@@ -82,29 +82,53 @@ func (p *place[T]) pass(rows []T) []T {
 	return fresh
 }
 
-// walkOffsets reads a list page by page and gives each row once. Rows move between two pages: one that leaves the
-// part already read draws all later ones up. So each page begins with a row of the page before; when its first row is
-// new instead, some may have slipped through, and the read goes back until it meets a row it knows. The walk ends
-// with a short page, or when emit wants no more.
+// walk is a read of a list page by page, by offset.
+type walk[T any] struct {
+	src    *pages[T]
+	filter Filter
+	by     order[T]
+	// start is the offset of the first page. Behind the top of the list, above says of a row whether it stands before
+	// all that is wanted: the first page must begin with such a row, or some may have moved up and away.
+	start int
+	above func(T) bool
+}
+
+// walkOffsets reads a list from its top.
 func walkOffsets[T any](ctx context.Context, src *pages[T], f Filter, by order[T], emit func(Page[T]) (bool, error)) error {
-	f.Sort, f.Offset = by.sort, 0
-	at := place[T]{by: by}
+	w := walk[T]{src: src, filter: f, by: by}
+	return w.read(ctx, emit)
+}
+
+// read gives each row once. Rows move between two pages: one that leaves the part already read draws all later ones
+// up. So each page begins with a row of the page before; when its first row is new instead, some may have slipped
+// through, and the read goes back until it meets a row it knows. The walk ends with a short page, or when emit wants
+// no more.
+func (w *walk[T]) read(ctx context.Context, emit func(Page[T]) (bool, error)) error {
+	f := w.filter
+	f.Sort, f.Offset = w.by.sort, w.start
+	at := place[T]{by: w.by}
 	overlap, steps, shared := 1, 0, false
+	begun, back := false, w.src.most
 	for {
-		page, full, err := src.read(ctx, f)
+		page, full, err := w.src.read(ctx, f)
 		if err != nil {
 			return err
+		}
+		if !begun && f.Offset > 0 && (len(page.Rows) == 0 || !w.above(page.Rows[0])) {
+			f.Offset, back = max(f.Offset-back, 0), 2*back
+			continue
 		}
 		got := len(page.Rows) + len(page.Bad)
 		slipped := len(page.Rows) > 0 && at.fresh(page.Rows[0]) || got == 0
 		if f.Offset > 0 && at.begun && shared && slipped {
 			if steps++; steps > maxSteps {
-				return fmt.Errorf("reading %s: %w", src.resource, errMoving)
+				return fmt.Errorf("reading %s: %w", w.src.resource, errMoving)
 			}
-			overlap = min(4*overlap, max(src.most/2, 1))
+			overlap = min(4*overlap, max(w.src.most/2, 1))
 			f.Offset = max(f.Offset-overlap, 0)
 			continue
 		}
+		begun = true
 		page.Rows = at.pass(page.Rows)
 		if more, err := emit(page); err != nil || !more || !full {
 			return err

@@ -167,9 +167,12 @@ func TestWalkTopMissesNoRowThatStays(t *testing.T) {
 			s.most = 2
 		}
 		in := span{from: longAgo.Add(4 * time.Second)}
+		if rapid.Bool().Draw(t, "not up to the top") {
+			in.to = longAgo.Add(9 * time.Second)
+		}
 		stay := meddleWith(t, s)
 		for id := range stay {
-			if s.rows[id].EndTime.Before(in.from) {
+			if end := s.rows[id].EndTime; end.Before(in.from) || !in.to.IsZero() && end.After(in.to) {
 				delete(stay, id)
 			}
 		}
