@@ -2,7 +2,9 @@ package prefect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -103,6 +105,22 @@ func (c *Client) TaskRuns(ctx context.Context, f Filter) (Page[TaskRun], error) 
 // Artifacts returns one page of artifacts.
 func (c *Client) Artifacts(ctx context.Context, f Filter) (Page[Artifact], error) {
 	return list[Artifact](ctx, c, "artifacts", f)
+}
+
+// CountArtifacts returns how many artifacts there are of a query.
+func (c *Client) CountArtifacts(ctx context.Context, q ArtifactQuery) (int, error) {
+	body, err := json.Marshal(struct {
+		Artifacts ArtifactQuery `json:"artifacts"`
+	}{q})
+	if err != nil {
+		return 0, fmt.Errorf("encoding the filter for artifacts: %w", err)
+	}
+	answer, err := c.send(ctx, request{method: http.MethodPost, path: "/artifacts/count", resource: "artifacts", body: body})
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	return n, answer.decode(&n)
 }
 
 // Flows returns one page of flows.

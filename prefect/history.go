@@ -55,6 +55,7 @@ func (h *History) Read(ctx context.Context, q HistoryQuery, yield func(context.C
 		q.Since = longAgo
 	}
 	p := &past{api: h.api, known: known, query: q, within: span{from: q.Since, to: q.Until}}
+	p.tasksEach = &fit{first: flowRunsAtOnce, most: mostFlowRunsAtOnce, page: MaxPage}
 	if p.within.to.IsZero() && !q.Since.IsZero() {
 		p.within.to = now.Add(time.Second) // the clock tells whole seconds
 	}
@@ -89,6 +90,8 @@ type past struct {
 	known  features
 	query  HistoryQuery
 	within span // zero: whenever
+
+	tasksEach *fit // of task runs to flow runs
 }
 
 // handOver reads ahead and puts what comes into out.

@@ -7,16 +7,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// flowRunsAtOnce is of how many flow runs the task runs are asked for in one request. Servers find task runs by flow
-// run about twice as fast as by anything else.
-const flowRunsAtOnce = 20
+// Of how many flow runs the task runs are asked for in one request, to begin with and at most. Servers find task runs by
+// flow run about twice as fast as by anything else.
+const (
+	flowRunsAtOnce     = 20
+	mostFlowRunsAtOnce = 100
+)
 
 // withTaskRuns hands over flow runs, each before its task runs.
 func (p *past) withTaskRuns(ctx context.Context, page Page[FlowRun], emit func(Changes) error) error {
 	if err := emit(Changes{Bad: page.Bad, Now: page.Served}); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(page.Rows, flowRunsAtOnce) {
+	for rows := page.Rows; len(rows) > 0; {
+		some := rows[:min(p.tasksEach.next(), len(rows))]
+		rows = rows[len(some):]
 		if err := emit(Changes{FlowRuns: some, Now: page.Served}); err != nil {
 			return err
 		}
@@ -35,7 +40,10 @@ func (p *past) withTaskRuns(ctx context.Context, page Page[FlowRun], emit func(C
 func (p *past) taskRunsOf(ctx context.Context, flowRuns []uuid.UUID, emit func(Changes) error) error {
 	tasks := taskRunKind(p.api)
 	f := tasks.filter(Filter{}, RunFilter{FlowRunID: &AnyID{Any: flowRuns}})
+	found := 0
+	defer func() { p.tasksEach.got(len(flowRuns), found) }()
 	return walkOffsets(ctx, tasks.pages(p.api), f, byID(TaskRun.id), func(page Page[TaskRun]) (bool, error) {
+		found += len(page.Rows) + len(page.Bad)
 		page.Rows = keep(page.Rows, func(row TaskRun) bool { return belongs(p.within, row) })
 		slices.SortFunc(page.Rows, byStart[TaskRun])
 		return true, emit(changesOf(tasks, page))

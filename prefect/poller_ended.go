@@ -86,10 +86,11 @@ func (r *round) readEnded(ctx context.Context, s *slice) error {
 		}
 		r.cur.Ended = later(r.cur.Ended, s.span.to)
 		so := r.cur
+		s = r.startSlice(ctx, r.slice(s.span.to)) // which is read while the position is stored
 		if err := r.out.flush(ctx, &so); err != nil {
+			s.stop()
 			return err
 		}
-		s = r.startSlice(ctx, r.slice(s.span.to))
 	}
 }
 

@@ -5,7 +5,11 @@ import (
 	"sync"
 )
 
-// feeds are reads that run ahead of whoever takes what they bring, by one page each, so that reading and storing
+// aheadPages is how many pages a feed holds. They bridge the time in which a portion is stored, so that the server is
+// never waited for with nothing asked of it.
+const aheadPages = 6
+
+// feeds are reads that run ahead of whoever takes what they bring, by a few pages each, so that reading and storing
 // overlap. Their owner stops them, and waits for them, before it returns.
 type feeds struct {
 	cancel context.CancelFunc
@@ -32,7 +36,7 @@ type feed struct {
 
 // start begins a read. The read hands each page to emit.
 func (f *feeds) start(ctx context.Context, read func(ctx context.Context, emit func(Changes) error) error) *feed {
-	one := &feed{out: make(chan Changes)}
+	one := &feed{out: make(chan Changes, aheadPages)}
 	f.wg.Go(func() {
 		defer close(one.out)
 		one.err = read(ctx, func(c Changes) error {

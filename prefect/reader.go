@@ -15,6 +15,7 @@ type Lister interface {
 	Artifacts(ctx context.Context, f Filter) (Page[Artifact], error)
 	Flows(ctx context.Context, f Filter) (Page[Flow], error)
 	Deployments(ctx context.Context, f Filter) (Page[Deployment], error)
+	CountArtifacts(ctx context.Context, q ArtifactQuery) (int, error)
 }
 
 var _ Lister = (*Client)(nil)
@@ -61,6 +62,8 @@ type Reader struct {
 	flows        *cache[Flow]
 	deployments  *cache[Deployment]
 	placeholders *cache[TaskRun]
+	stock        *stock
+	fits         struct{ flows, tasks *fit } // of artifacts to flow runs and task runs
 }
 
 // NewReader returns a reader that reads from api.
@@ -71,12 +74,16 @@ func NewReader(api Lister, cfg ReaderConfig) *Reader {
 	if cfg.KeepMost <= 0 {
 		cfg.KeepMost = DefaultKeepMost
 	}
-	return &Reader{
+	r := &Reader{
 		api: api, cfg: cfg, version: version{ask: api.Version},
 		flows:        newCache[Flow](cfg.KeepMost, cfg.Keep, keepAbsent),
 		deployments:  newCache[Deployment](cfg.KeepMost, cfg.Keep, keepAbsent),
 		placeholders: newCache[TaskRun](cfg.KeepMost, cfg.Keep, keepAbsent),
+		stock:        newStock(),
 	}
+	r.fits.flows = &fit{first: artifactFlowRuns, most: mostArtifactFlowRuns, page: MaxPage}
+	r.fits.tasks = &fit{first: artifactTaskRuns, most: mostArtifactTaskRuns, page: MaxPage}
+	return r
 }
 
 // Server returns what is known of the server. Its version is asked for again every few minutes; where a server has

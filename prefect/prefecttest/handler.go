@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,6 +77,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.answerList(w, r, parts[0])
+	case path == "artifacts/count" && r.Method == http.MethodPost:
+		s.answerCount(w, r, artifacts)
 	case len(parts) == 2 && slices.Contains(kinds, parts[0]):
 		s.answerRow(w, parts[0], parts[1])
 	default:
@@ -133,11 +136,8 @@ func (s *Server) answerList(w http.ResponseWriter, r *http.Request, kind string)
 	if err == nil && len(problems) == 0 && q.limit >= 0 && q.limit <= s.pageLimit {
 		rows, err = s.search(kind, q)
 	}
-	switch notHere, _ := errors.AsType[errNotHere](err); {
-	case err != nil:
-		reply(w, http.StatusNotImplemented, map[string]any{"detail": notHere.Error()})
-	case len(problems) > 0:
-		reply(w, http.StatusUnprocessableEntity, s.complain(problems, body))
+	switch {
+	case s.refused(w, body, problems, err):
 	case q.limit < 0:
 		reply(w, http.StatusUnprocessableEntity, map[string]any{"detail": "Invalid limit: must be greater than or equal to 0."})
 	case q.limit > s.pageLimit:
@@ -151,6 +151,32 @@ func (s *Server) answerList(w http.ResponseWriter, r *http.Request, kind string)
 		}
 		write(w, http.StatusOK, slices.Concat([]byte("["), bytes.Join(page, []byte(",")), []byte("]")))
 	}
+}
+
+func (s *Server) answerCount(w http.ResponseWriter, r *http.Request, kind string) {
+	body, _ := io.ReadAll(r.Body) // it is in memory
+	q, problems, err := s.parse(kind, body)
+	q.limit, q.offset = math.MaxInt, 0
+	var rows []*row
+	if err == nil && len(problems) == 0 {
+		rows, err = s.search(kind, q)
+	}
+	if !s.refused(w, body, problems, err) {
+		reply(w, http.StatusOK, len(rows))
+	}
+}
+
+// refused answers a filter that cannot be followed.
+func (s *Server) refused(w http.ResponseWriter, body []byte, problems []problem, err error) bool {
+	switch notHere, _ := errors.AsType[errNotHere](err); {
+	case err != nil:
+		reply(w, http.StatusNotImplemented, map[string]any{"detail": notHere.Error()})
+	case len(problems) > 0:
+		reply(w, http.StatusUnprocessableEntity, s.complain(problems, body))
+	default:
+		return false
+	}
+	return true
 }
 
 // complain is the body of a 422, in the form of pydantic 1 on Prefect 2 and of pydantic 2 on Prefect 3.

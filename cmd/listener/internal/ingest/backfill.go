@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -45,11 +46,10 @@ type Backfill struct {
 func (b *Backfill) Run(ctx context.Context, query prefect.HistoryQuery, mode Mode) (Tally, error) {
 	var tally Tally
 	mode.Live = false
-	err := b.History.Read(ctx, query, func(ctx context.Context, changes prefect.Changes) error {
+	portions := newQueue(b.Recorder, mode, func(ctx context.Context, changes prefect.Changes) error {
 		if err := b.giveWay(ctx); err != nil {
 			return err
 		}
-		changes.Cursor = nil // history never moves the live position
 		committed, err := b.Recorder.Record(ctx, changes, mode)
 		if err != nil {
 			return err
@@ -64,7 +64,11 @@ func (b *Backfill) Run(ctx context.Context, query prefect.HistoryQuery, mode Mod
 		}
 		return nil
 	})
-	if err != nil {
+	err := b.History.Read(ctx, query, func(ctx context.Context, changes prefect.Changes) error {
+		changes.Cursor = nil // history never moves the live position
+		return portions.put(ctx, changes)
+	})
+	if err := cmp.Or(portions.wait(), err); err != nil {
 		return tally, fmt.Errorf("reading history: %w", err)
 	}
 	return tally, nil

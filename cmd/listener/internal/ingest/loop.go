@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,7 +151,7 @@ func (l *Loop) poll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing open runs: %w", err)
 	}
-	err = l.Poller.Poll(ctx, l.cursor, openRuns(due), func(ctx context.Context, changes prefect.Changes) error {
+	portions := newQueue(l.Recorder, Mode{Live: true}, func(ctx context.Context, changes prefect.Changes) error {
 		if _, err := l.Recorder.Record(ctx, changes, Mode{Live: true}); err != nil {
 			return err
 		}
@@ -163,7 +164,8 @@ func (l *Loop) poll(ctx context.Context) error {
 		}
 		return l.checkRoom(ctx)
 	})
-	if err != nil {
+	err = l.Poller.Poll(ctx, l.cursor, openRuns(due), portions.put)
+	if err := cmp.Or(portions.wait(), err); err != nil {
 		return fmt.Errorf("polling Prefect: %w", err)
 	}
 	if err := l.markChecked(ctx, due); err != nil {

@@ -273,8 +273,9 @@ func TestLoopPausesWithinAPoll(t *testing.T) {
 		if err := r.during(t, 9*time.Second); err != nil {
 			t.Fatal(err)
 		}
-		if len(big.yielded) != 3 || big.yielded[0] != 4 || big.yielded[1] != 100 {
-			t.Errorf("the polls took %v portions, not 4 and then all of them", big.yielded)
+		// Two more may have been read by the time that the fourth is stored.
+		if len(big.yielded) != 3 || big.yielded[0] < 4 || big.yielded[0] > 6 || big.yielded[1] != 100 {
+			t.Errorf("the polls took %v portions, not 4 to 6 and then all of them", big.yielded)
 		}
 		want := []string{"reading from Prefect is paused", "reading from Prefect goes on"}
 		if got := r.messages(); !slices.Equal(got, want) {

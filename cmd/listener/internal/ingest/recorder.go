@@ -27,6 +27,8 @@ type Ledger interface {
 type Reader interface {
 	Snapshots(ctx context.Context, flowRuns []prefect.FlowRun, taskRuns []prefect.TaskRun,
 		flowOf map[uuid.UUID]prefect.FlowRef) ([]prefect.Snapshot, []prefect.BadRow, error)
+	// ReadAhead reads what Snapshots will be asked for in a moment.
+	ReadAhead(ctx context.Context, flowRuns []prefect.FlowRun, taskRuns []prefect.TaskRun) error
 	FlowRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.FlowRun, []prefect.BadRow, error)
 	TaskRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.TaskRun, []prefect.BadRow, error)
 	Server(ctx context.Context) (prefect.Server, error)
@@ -101,6 +103,23 @@ func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mod
 		r.stored()
 	}
 	return committed, nil
+}
+
+// readAhead reads from Prefect what Record will need for a portion, as far as the ledger can tell before those that come
+// first are recorded.
+func (r *Recorder) readAhead(ctx context.Context, changes prefect.Changes, mode Mode) error {
+	p := newPortion(r, changes, mode)
+	if err := p.recall(ctx, p.rowIDs()); err != nil {
+		return err
+	}
+	flowRows, taskRows := p.news()
+	if len(flowRows)+len(taskRows) == 0 {
+		return nil
+	}
+	if err := r.reader.ReadAhead(ctx, flowRows, taskRows); err != nil {
+		return fmt.Errorf("reading the details of %d flow runs and %d task runs: %w", len(flowRows), len(taskRows), err)
+	}
+	return nil
 }
 
 func encodeCursor(c *prefect.Cursor) (map[string][]byte, error) {
