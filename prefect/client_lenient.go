@@ -11,11 +11,31 @@ import (
 	"github.com/google/uuid"
 )
 
+// plainString returns a JSON string that means what it shows, as nearly all do. Those with an escape or with bytes beyond
+// ASCII, which may be no UTF-8, are left to the library.
+func plainString(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return "", false
+	}
+	inner := raw[1 : len(raw)-1]
+	for _, c := range inner {
+		if c < ' ' || c == '"' || c == '\\' || c > '~' {
+			return "", false
+		}
+	}
+	return string(inner), true
+}
+
 // stamp is a time in any form that a server may send.
 type stamp struct{ time.Time }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *stamp) UnmarshalJSON(raw []byte) error {
+	if value, ok := plainString(raw); ok {
+		at, err := parseTime(value)
+		s.Time = at
+		return err
+	}
 	var value *string
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return fmt.Errorf("%.40s is no time", raw)
@@ -58,6 +78,10 @@ type text string
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *text) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
+		return nil
+	}
+	if value, ok := plainString(raw); ok {
+		*t = text(value)
 		return nil
 	}
 	var value string

@@ -162,7 +162,13 @@ type runTimes struct {
 // decodeRow reads one row and checks that it has what no caller can do without.
 func decodeRow[T any](raw []byte) (T, error) {
 	var row T
-	if err := json.Unmarshal(raw, &row); err != nil {
+	var err error
+	if reads, ok := any(&row).(json.Unmarshaler); ok {
+		err = reads.UnmarshalJSON(raw) // json.Unmarshal would only look first whether it is JSON
+	} else {
+		err = json.Unmarshal(raw, &row)
+	}
+	if err != nil {
 		return row, err
 	}
 	var missing string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"time"
 
@@ -89,19 +90,14 @@ func (a *answer) served() time.Time {
 	return served.UTC()
 }
 
-// decodeRows reads a list row by row, so that one odd row spoils no other and memory holds one raw row at a time. It
-// returns how many there were.
+// decodeRows reads a list row by row, so that one odd row spoils no other. It returns how many there were.
 func decodeRows[T any](a *answer, page *Page[T]) (int, error) {
-	rows := json.NewDecoder(bytes.NewReader(a.data))
-	if open, err := rows.Token(); err != nil || open != json.Delim('[') {
-		return 0, a.strange(errors.New("not a list"))
-	}
 	count := 0
-	for ; rows.More(); count++ {
-		var raw json.RawMessage
-		if err := rows.Decode(&raw); err != nil {
+	for raw, err := range elements(a.data) {
+		if err != nil {
 			return count, a.strange(err)
 		}
+		count++
 		row, err := decodeRow[T](raw)
 		if err != nil {
 			page.Bad = append(page.Bad, badRow(a.asked.resource, raw, err.Error()))
@@ -110,6 +106,63 @@ func decodeRows[T any](a *answer, page *Page[T]) (int, error) {
 		page.Rows = append(page.Rows, row)
 	}
 	return count, nil
+}
+
+// elements gives the elements of a JSON list one by one, each as it stands in data, which is known to be JSON. A decoder
+// would check and copy each of them again.
+func elements(data []byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		rest := bytes.TrimLeft(data, jsonSpace)
+		if len(rest) == 0 || rest[0] != '[' {
+			yield(nil, errors.New("not a list"))
+			return
+		}
+		for rest = bytes.TrimLeft(rest[1:], jsonSpace); len(rest) > 0 && rest[0] != ']'; {
+			n := valueLength(rest)
+			if !yield(rest[:n], nil) {
+				return
+			}
+			rest = bytes.TrimLeft(rest[n:], jsonSpace)
+			if len(rest) > 0 && rest[0] == ',' {
+				rest = bytes.TrimLeft(rest[1:], jsonSpace)
+			}
+		}
+	}
+}
+
+// jsonSpace is what JSON takes for white space.
+const jsonSpace = " \t\r\n"
+
+// valueLength is the length of the JSON value at the beginning of data, which is known to be JSON.
+func valueLength(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 { // the end of the list behind a number or a word
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return min(i+1, len(data))
+			}
+		}
+	}
+	return len(data)
 }
 
 // get reads one row by its id.
