@@ -101,8 +101,8 @@ func firstFree(q reader, limit int, busy func(uuid.UUID) bool, query string, arg
 	return seqs, err
 }
 
-const deliveryBySeq = `SELECT d.attempts, coalesce((SELECT reason FROM tries y WHERE y.seq = d.seq AND y.dest = d.dest
-		ORDER BY n DESC LIMIT 1), ''), e.enqueued, ` + eventColumns + `
+const deliveryBySeq = `SELECT d.attempts, CASE WHEN d.attempts > 0 THEN coalesce((SELECT reason FROM tries y
+		WHERE y.seq = d.seq AND y.dest = d.dest ORDER BY n DESC LIMIT 1), '') ELSE '' END, e.enqueued, ` + eventColumns + `
 	FROM deliveries d JOIN events e ON e.seq = d.seq JOIN lanes l ON l.lane = e.lane
 	LEFT JOIN lanes a ON a.lane = e.ancestor WHERE d.seq = ? AND d.dest = ?`
 

@@ -25,6 +25,9 @@ func (t *tx) enqueue(batch state.Batch) (state.Committed, error) {
 	if err != nil {
 		return committed, err
 	}
+	if err := t.weighOutbox(); err != nil {
+		return committed, err
+	}
 	added := map[int64]int64{}
 	var events, bytes int64
 	for _, event := range batch.Events {
@@ -58,6 +61,18 @@ func (t *tx) enqueue(batch state.Batch) (state.Committed, error) {
 		}
 	}
 	return committed, t.count(events, bytes)
+}
+
+// packFrom is the size of the outbox in bytes from which on bodies are packed. What is delivered a moment later is not
+// worth the work; what waits is.
+const packFrom = 32 << 20
+
+// weighOutbox settles whether this transaction's bodies are packed.
+func (t *tx) weighOutbox() error {
+	var bytes int64
+	_, err := t.get(`SELECT bytes FROM totals WHERE one = 1`, nil, &bytes)
+	t.packs = bytes >= packFrom
+	return err
 }
 
 // count moves the outbox's totals.
@@ -117,41 +132,49 @@ func (t *tx) place(event adapter.Event, targets []destination, batch state.Batch
 	}
 	p := placing{lane: lane}
 	if event.Ancestor != uuid.Nil && event.Ancestor != event.Run {
-		if p.ancestor, err = t.lane(event.Ancestor); err != nil {
+		above, err := t.lane(event.Ancestor)
+		if err != nil {
 			return placing{}, err
 		}
+		p.ancestor, t.cache.ancestors[above] = above, true
 	}
-	var given bits
-	known, err := t.get(`SELECT given FROM keys WHERE lane = ? AND type = ? AND time = ?`,
-		[]any{lane, string(event.Type), nanos(event.Time)}, (*[]byte)(&given))
+	key := []any{lane, string(event.Type), nanos(event.Time)}
+	// Nearly every event is new: this tells, and notes it, at once.
+	added, err := t.exec(`INSERT INTO keys (lane, type, time, given, said) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (lane, type, time) DO NOTHING`, append(slices.Clip(key), notNil(numbers(nil, targets)), t.now)...)
 	if err != nil {
 		return placing{}, err
 	}
-	p.dests, err = t.wanting(event, lane, known, given, targets, batch)
-	if err != nil {
-		return placing{}, err
-	}
-	p.fresh = !known || len(p.dests) > 0
-	if !p.fresh {
+	if added > 0 {
+		p.fresh, p.dests = true, targets
 		return p, nil
 	}
-	for _, d := range p.dests {
-		given = given.with(d.number)
+	var given bits
+	if _, err := t.get(`SELECT given FROM keys WHERE lane = ? AND type = ? AND time = ?`, key, (*[]byte)(&given)); err != nil {
+		return placing{}, err
 	}
-	_, err = t.exec(`INSERT INTO keys (lane, type, time, given, said) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (lane, type, time) DO UPDATE SET given = excluded.given`,
-		lane, string(event.Type), nanos(event.Time), notNil(given), t.now)
+	p.dests, err = t.wanting(event, lane, given, targets, batch)
+	if err != nil || len(p.dests) == 0 {
+		return p, err
+	}
+	p.fresh = true
+	_, err = t.exec(`UPDATE keys SET given = ?4 WHERE lane = ?1 AND type = ?2 AND time = ?3`,
+		append(slices.Clip(key), notNil(numbers(given, p.dests)))...)
 	return p, err
 }
 
-// wanting picks the targets that are to get the event. A known event is a repeat. Only where destinations are named
+// numbers adds the destinations' numbers to a set.
+func numbers(to bits, of []destination) bits {
+	for _, d := range of {
+		to = to.with(d.number)
+	}
+	return to
+}
+
+// wanting picks the targets that are to get an event that is known: it is a repeat. Only where destinations are named
 // does it go to those that were never given it, and only with Resend to those that were; but not beside a row of it
 // that is still pending there.
-func (t *tx) wanting(event adapter.Event, lane int64, known bool, given bits, targets []destination,
-	batch state.Batch) ([]destination, error) {
-	if !known {
-		return targets, nil
-	}
+func (t *tx) wanting(event adapter.Event, lane int64, given bits, targets []destination, batch state.Batch) ([]destination, error) {
 	if batch.Destinations == nil && !batch.Resend {
 		return nil, nil
 	}
@@ -179,9 +202,11 @@ func (t *tx) wanting(event adapter.Event, lane int64, known bool, given bits, ta
 
 // putEvent stores the event's body and returns its place in the outbox and its size there.
 func (t *tx) putEvent(event adapter.Event, p placing) (seq, size int64, err error) {
-	codec, body, err := t.w.pack.pack(event.Body)
-	if err != nil {
-		return 0, 0, err
+	codec, body := plain, notNil(event.Body)
+	if t.packs {
+		if codec, body, err = t.w.pack.pack(event.Body); err != nil {
+			return 0, 0, err
+		}
 	}
 	seq, err = t.insert(`INSERT INTO events
 		(lane, ancestor, first, type, time, run_id, namespace, name, enqueued, codec, body)
@@ -200,7 +225,7 @@ func (t *tx) putDelivery(seq int64, d destination, event adapter.Event, p placin
 			OR EXISTS (SELECT 1 FROM deliveries WHERE dest = ?2 AND lane = ?4 AND first = 1 AND state < 2)
 			OR ?6))`,
 		seq, d.number, p.lane, p.ancestor, event.First, p.goesTo(d.after))
-	if err != nil || !event.First {
+	if err != nil || !event.First || t.cache.childless(p.lane) {
 		return err
 	}
 	return t.holdChildren(d.number, p.lane)

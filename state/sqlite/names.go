@@ -14,12 +14,19 @@ type txCache struct {
 	jobs     map[[2]string]int64
 	datasets map[[2]string]int64
 	facets   map[[sha256.Size]byte]int64
+
+	// fresh are the lanes that the transaction made, ancestors those that one of its events stands below.
+	fresh, ancestors map[int64]bool
 }
+
+// childless says whether no event can stand below a lane's.
+func (c txCache) childless(lane int64) bool { return c.fresh[lane] && !c.ancestors[lane] }
 
 func newTxCache() txCache {
 	return txCache{
 		lanes: map[uuid.UUID]int64{}, jobs: map[[2]string]int64{},
 		datasets: map[[2]string]int64{}, facets: map[[sha256.Size]byte]int64{},
+		fresh: map[int64]bool{}, ancestors: map[int64]bool{},
 	}
 }
 
@@ -32,6 +39,7 @@ func (t *tx) lane(run uuid.UUID) (int64, error) {
 	found, err := t.get(`SELECT lane FROM lanes WHERE run = ?`, []any{run[:]}, &lane)
 	if err == nil && !found {
 		lane, err = t.insert(`INSERT INTO lanes (run) VALUES (?)`, run[:])
+		t.cache.fresh[lane] = true
 	}
 	if err != nil {
 		return 0, err

@@ -52,17 +52,33 @@ func newSettling(t *tx) *settling {
 		settledSeqs: map[int64]bool{}}
 }
 
-// deliveryRow is a row of deliveries.
+// deliveryRow is a row of deliveries and how it stands to others at its destination.
 type deliveryRow struct {
 	seq, dest, lane int64
 	first           bool
 	state, attempts int
+
+	overtaken bool // an older row of its run is pending
+	wanted    bool // an older row of its run is settled and may come back
+	followed  bool // a newer row of its run waits
+	awaited   bool // it is a run's first, and rows of runs below it wait
 }
+
+// One question for each row that is settled: most rows have nothing about them that needs another.
+const settledRow = `SELECT d.lane, d.first, d.state, d.attempts,
+	EXISTS (SELECT 1 FROM deliveries o WHERE o.dest = d.dest AND o.lane = d.lane AND o.seq < d.seq AND o.state < 2),
+	EXISTS (SELECT 1 FROM deliveries o
+		WHERE o.dest = d.dest AND o.lane = d.lane AND o.seq < d.seq AND o.state >= 2 AND o.state <> 3),
+	EXISTS (SELECT 1 FROM deliveries n
+		WHERE n.dest = d.dest AND n.lane = d.lane AND n.seq > d.seq AND n.state < 2 AND n.state = 0),
+	d.first AND EXISTS (SELECT 1 FROM deliveries c
+		WHERE c.dest = d.dest AND c.ancestor = d.lane AND c.ancestor IS NOT NULL AND c.state < 2 AND c.state = 0)
+	FROM deliveries d WHERE d.seq = ? AND d.dest = ?`
 
 func (g *settling) row(seq, dest int64) (deliveryRow, bool, error) {
 	r := deliveryRow{seq: seq, dest: dest}
-	found, err := g.get(`SELECT lane, first, state, attempts FROM deliveries WHERE seq = ? AND dest = ?`,
-		[]any{seq, dest}, &r.lane, &r.first, &r.state, &r.attempts)
+	found, err := g.get(settledRow, []any{seq, dest}, &r.lane, &r.first, &r.state, &r.attempts,
+		&r.overtaken, &r.wanted, &r.followed, &r.awaited)
 	return r, found, err
 }
 
@@ -87,19 +103,11 @@ func (g *settling) settle(dest int64, what state.Settlement) error {
 
 func (g *settling) deliver(row deliveryRow) error {
 	g.delivered[row.dest] = true
-	var one int
-	overtaken, err := g.get(`SELECT 1 FROM deliveries WHERE dest = ? AND lane = ? AND seq < ? AND state < 2 LIMIT 1`,
-		[]any{row.dest, row.lane, row.seq}, &one)
-	if err != nil || overtaken {
-		return err
+	if row.overtaken {
+		return nil
 	}
-	wanted, err := g.get(`SELECT 1 FROM deliveries
-		WHERE dest = ? AND lane = ? AND seq < ? AND state >= 2 AND state <> 3 LIMIT 1`,
-		[]any{row.dest, row.lane, row.seq}, &one)
-	if err != nil {
-		return err
-	}
-	if wanted {
+	var err error
+	if row.wanted {
 		err = g.setState(row, rowKept)
 	} else {
 		err = g.remove(row)
@@ -204,10 +212,12 @@ func (g *settling) skipFollowing(row deliveryRow, keep bool) error {
 // settled follows up on a row that is not pending any more: what waited for it may go.
 func (g *settling) settled(row deliveryRow) error {
 	g.pending[row.dest]--
-	if err := g.freeLane(row.dest, row.lane); err != nil {
-		return err
+	if row.followed {
+		if err := g.freeLane(row.dest, row.lane); err != nil {
+			return err
+		}
 	}
-	if !row.first {
+	if !row.awaited {
 		return nil
 	}
 	return g.freeChildren(row.dest, row.lane)

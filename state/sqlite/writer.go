@@ -62,6 +62,7 @@ type tx struct {
 	now   int64
 	err   error
 	cache txCache
+	packs bool // bodies are packed
 }
 
 // write runs one transaction. It begins with the write lock, since a read that turns into a write can fail at once
