@@ -49,6 +49,18 @@ func (r *Reader) names(ctx context.Context, refs map[uuid.UUID]FlowRef) (naming,
 	return names, nil
 }
 
+// FlowsThere counts how many of these flows the server has now, whatever is kept of them.
+func (r *Reader) FlowsThere(ctx context.Context, ids []uuid.UUID) (int, error) {
+	there := 0
+	src := newPages("flows", r.api.Flows, r.api.PageLimit())
+	filter := func(ids []uuid.UUID) Filter { return Filter{Flows: &IDFilter{ID: &AnyID{Any: ids}}} }
+	err := fetchIDs(ctx, src, ids, filter, func(_ []uuid.UUID, page Page[Flow]) error {
+		there += len(page.Rows) + len(page.Bad)
+		return nil
+	})
+	return there, err
+}
+
 // standIns reads the task runs that stand in for subflows in their parents, by their own id.
 func (r *Reader) standIns(ctx context.Context, flowRuns []FlowRun, taskRuns []TaskRun) (map[uuid.UUID]*TaskRun, error) {
 	ids := newIDSet()

@@ -70,6 +70,14 @@ type OpenRun struct {
 	Missed    time.Time // server time of the first 404; zero: none
 }
 
+// Acquaintance is a run that was told about: a Prefect that has it is the one that the store was filled from.
+type Acquaintance struct {
+	ID     uuid.UUID
+	Kind   adapter.Kind
+	FlowID uuid.UUID // zero: none
+	Said   time.Time // the listener's clock, when its first event was stored
+}
+
 // OrphanTask is a task run without an end and its flow run, which has one.
 type OrphanTask struct {
 	Task, Flow adapter.Told
@@ -145,8 +153,10 @@ type Size struct {
 
 // Owner is the Prefect that the store's contents were read from.
 type Owner struct {
-	API   string    // its URL, without credentials
-	Since time.Time // when the store was first filled from it
+	API string // its URL, without credentials
+	// Since is when the store was first filled from it, by the listener's clock. Runs that were told about before belong
+	// to another Prefect.
+	Since time.Time
 }
 
 // Purged says what a purge removed.

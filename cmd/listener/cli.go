@@ -16,6 +16,7 @@ type cli struct {
 	Status       statusCmd       `cmd:"" help:"Show how far reading and each destination are."`
 	Deadletters  deadlettersCmd  `cmd:"" help:"Events that a destination will never take as they are."`
 	Destinations destinationsCmd `cmd:"" help:"The destinations and their outboxes."`
+	Adopt        adoptCmd        `cmd:"" help:"Let the store go over to the Prefect of the settings, though it was filled from another one."`
 	Version      versionCmd      `cmd:"" help:"Show the version."`
 }
 

@@ -33,7 +33,9 @@ type rig struct {
 	explain bool                // likewise
 	result  app.BackfillResult
 	report  app.StatusReport
-	err     error // that an action returns
+
+	adoption app.Adoption
+	err      error // that an action returns
 }
 
 func newRig() *rig {
@@ -61,6 +63,10 @@ func newRig() *rig {
 			status: func(_ context.Context, o app.Options) (app.StatusReport, error) {
 				r.options = o
 				return r.report, r.err
+			},
+			adopt: func(_ context.Context, o app.Options) (app.Adoption, error) {
+				r.options = o
+				return r.adoption, r.err
 			},
 			store: func(_ context.Context, path string) (store, error) {
 				r.store.path = path

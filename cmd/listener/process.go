@@ -31,6 +31,7 @@ type actions struct {
 	backfill func(context.Context, app.Options, app.BackfillRequest) (app.BackfillResult, error)
 	preview  func(ctx context.Context, o app.Options, request app.BackfillRequest, explain bool) error
 	status   func(context.Context, app.Options) (app.StatusReport, error)
+	adopt    func(context.Context, app.Options) (app.Adoption, error)
 	// store opens the store beside a daemon.
 	store func(ctx context.Context, path string) (store, error)
 	// prefect makes a client of the settings.

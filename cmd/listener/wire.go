@@ -14,7 +14,7 @@ import (
 // theActions are what the program does outside of tests.
 func theActions() actions {
 	return actions{
-		run: app.Run, backfill: app.Backfill, preview: app.Preview, status: app.Status,
+		run: app.Run, backfill: app.Backfill, preview: app.Preview, status: app.Status, adopt: app.Adopt,
 		store: func(ctx context.Context, path string) (store, error) {
 			return sqlite.Open(ctx, path, sqlite.Options{})
 		},

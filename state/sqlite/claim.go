@@ -13,9 +13,9 @@ import (
 	"github.com/prefect-openlineage/listener/state"
 )
 
-// MaxDue is the farthest that a delivery may lie ahead. A due time beyond it means that the clock went back, and
-// counts as reached.
-const MaxDue = time.Hour
+// MaxDue is the farthest that a delivery may lie ahead: no wait for a next try is longer. A due time beyond it means that
+// the clock went back, and counts as reached.
+const MaxDue = 15 * time.Minute
 
 // maxClaimBytes bounds the bodies that one claim holds in memory. One event is always given, however large.
 const maxClaimBytes = 16 << 20

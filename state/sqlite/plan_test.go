@@ -41,6 +41,7 @@ func useAll(t *testing.T, s *sqlite.Store) {
 	ignore(s.Drop(ctx, []int64{letters[0].ID + 1}))
 	ignore(s.OpenRuns(ctx, time.Now(), 10, nil))
 	ignore(s.OpenTasksOfEndedFlows(ctx, time.Now(), 10))
+	ignore(s.Acquaintances(ctx, time.Time{}, 10))
 	must(t, s.MarkChecked(ctx, told(portion(1)), time.Now()))
 	ignore(s.Told(ctx, told(portion(1))))
 	ignore(s.Status(ctx))

@@ -13,9 +13,10 @@ import (
 // long.
 const purgeRows = 500
 
-// Purge forgets what is no longer needed, in a few short transactions: ledger entries whose run ended (or of which
-// nothing was ever said) before that moment by the listener's clock, the keys of their events, names that nothing
-// refers to, and room in the file. Open runs, the outbox and dead letters stay. It returns how many ledger entries went
+// Purge forgets what is no longer needed, in a few short transactions: ledger entries whose run ended before that moment
+// and that were written before it too, or of which nothing was ever said, the keys of their events, names that nothing
+// refers to, and room in the file. A run's end has Prefect's time and the writing the listener's, so that neither clock
+// alone can have something forgotten that Prefect may show again. Open runs, the outbox and dead letters stay. It returns how many ledger entries went
 // and whether there is more to do at once.
 func (s *Store) Purge(ctx context.Context, before time.Time) (state.Purged, error) {
 	var done state.Purged
@@ -31,6 +32,9 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (state.Purged, erro
 	if done.More = done.More || more; err != nil || done.More {
 		return done, err
 	}
+	if err := s.write(ctx, "keeping names", func(t *tx) error { return t.keepNames(nanos(before)) }); err != nil {
+		return done, err
+	}
 	if err := s.write(ctx, "purging names", func(t *tx) error { return t.purgeNames(nanos(before)) }); err != nil {
 		return done, err
 	}
@@ -40,7 +44,8 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (state.Purged, erro
 
 func (t *tx) purgeTold(before int64) (int, error) {
 	lanes, err := t.numbers(`DELETE FROM told WHERE lane IN (
-		SELECT lane FROM told WHERE phase <> 1 AND touched < ? ORDER BY touched LIMIT ?) RETURNING lane`, before, purgeRows)
+		SELECT lane FROM told WHERE phase <> 1 AND touched < ?1 AND coalesce(ended, touched) < ?1
+		ORDER BY touched LIMIT ?2) RETURNING lane`, before, purgeRows)
 	if err != nil {
 		return 0, err
 	}
@@ -102,6 +107,21 @@ func (t *tx) dropLanes(lanes []int64, before int64) error {
 			AND NOT EXISTS (SELECT 1 FROM keys WHERE lane = ?1)
 			AND NOT EXISTS (SELECT 1 FROM events WHERE lane = ?1)
 			AND NOT EXISTS (SELECT 1 FROM events WHERE ancestor = ?1)`, lane); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepNames marks the names that are used by entries which were written before that moment and still stand, because
+// their runs ended after it by Prefect's clock. There are such only where the listener's clock was wrong.
+func (t *tx) keepNames(before int64) error {
+	const left = ` FROM told WHERE phase <> 1 AND touched < ?1`
+	for _, query := range []string{
+		`UPDATE jobs SET seen = ?1 WHERE seen < ?1 AND job IN (SELECT job` + left + ` UNION SELECT parent_job` + left + ` UNION SELECT root_job` + left + `)`,
+		`UPDATE facets SET seen = ?1 WHERE seen < ?1 AND facets IN (SELECT facets` + left + `)`,
+	} {
+		if _, err := t.exec(query, before); err != nil {
 			return err
 		}
 	}

@@ -60,9 +60,11 @@ func testFarDue(t *testing.T, rig Rig) {
 	}
 	again(15 * time.Minute)
 	w.due("one")
+	w.clock.Move(-time.Minute)
+	w.due("one", "a START")
 	w.clock.Move(-24 * time.Hour)
 	w.due("one", "a START")
-	again(time.Hour)
+	again(15 * time.Minute)
 	w.due("one")
 }
 

@@ -186,7 +186,7 @@ func (m *model) claim(name string) []*modelRow {
 		if r.dest != name || r.state != pending || m.blocked(r) {
 			continue
 		}
-		if r.due.IsZero() || !r.due.After(now) || r.due.After(now.Add(time.Hour)) {
+		if r.due.IsZero() || !r.due.After(now) || r.due.After(now.Add(15*time.Minute)) {
 			due = append(due, r)
 		}
 	}
@@ -317,7 +317,8 @@ func (m *model) discard(r *modelRow) {
 
 func (m *model) purge(before time.Time) (runs int) {
 	for id, entry := range m.told {
-		if entry.told.Phase != adapter.Open && entry.touched.Before(before) {
+		lately := !entry.told.End.IsZero() && !entry.told.End.Before(before)
+		if entry.told.Phase != adapter.Open && entry.touched.Before(before) && !lately {
 			delete(m.told, id)
 			runs++
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/prefect-openlineage/listener/adapter"
@@ -18,6 +19,7 @@ var openRunTests = map[string]func(t *testing.T, rig Rig){
 	"what an open run says":              testOpenRun,
 	"active ones are passed over":        testActiveRuns,
 	"tasks that outlived their flow run": testOrphanTasks,
+	"what a Prefect is recognized by":    testAcquaintances,
 }
 
 // testOpenRunPace has one run and asks at moments counted from its first event, after a check that long ago.
@@ -114,6 +116,39 @@ func testOrphanTasks(t *testing.T, rig Rig) {
 		w.must(err)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("before %s (-want +got):\n%s", c.before, diff)
+		}
+	}
+}
+
+func testAcquaintances(t *testing.T, rig Rig) {
+	w := newWorld(t, rig)
+	flow := uuid.MustParse("0f3a2f2f-6a11-4a0c-9a63-7a6f3a0e6c52")
+	at := map[string]time.Time{}
+	for i, phase := range []adapter.Phase{adapter.Ended, adapter.Open, adapter.Unsaid, adapter.Ended, adapter.Open} {
+		name := fmt.Sprint("run", i)
+		told := entry(name, phase)
+		told.FlowID = flow
+		at[name] = w.clock.Now()
+		w.commit(state.Batch{Told: []adapter.Told{told}})
+		w.clock.Move(time.Minute)
+	}
+	known := func(name string) state.Acquaintance {
+		return state.Acquaintance{ID: runID(name), Kind: adapter.FlowRun, FlowID: flow, Said: at[name]}
+	}
+	for _, c := range []struct {
+		after time.Time
+		limit int
+		want  []state.Acquaintance
+	}{
+		{time.Time{}, 10, []state.Acquaintance{known("run4"), known("run3"), known("run1"), known("run0")}},
+		{time.Time{}, 2, []state.Acquaintance{known("run4"), known("run3")}},
+		{at["run1"], 10, []state.Acquaintance{known("run4"), known("run3")}},
+		{w.clock.Now(), 10, nil},
+	} {
+		got, err := w.store.Acquaintances(w.ctx(), c.after, c.limit)
+		w.must(err)
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("after %s, %d at most (-want +got):\n%s", c.after, c.limit, diff)
 		}
 	}
 }

@@ -16,6 +16,7 @@ var purgeTests = map[string]func(t *testing.T, rig Rig){
 	"what is in the outbox stays":             testPurgeOutbox,
 	"keys without an entry go with their age": testPurgeKeys,
 	"an end that was told again counts anew":  testPurgeTouched,
+	"the listener's clock alone decides not":  testPurgeByBothClocks,
 	"names that an open run uses stay":        testPurgeNames,
 	"a lot takes several calls":               testPurgeMany,
 }
@@ -127,6 +128,23 @@ func testPurgeTouched(t *testing.T, rig Rig) {
 	w.commit(state.Batch{Told: []adapter.Told{entry("ended", adapter.Ended), changed}})
 	w.purge(w.clock.Now())
 	w.known("later")
+}
+
+// The run ended lately by Prefect's clock, though the listener wrote it down long ago by its own, which was wrong.
+func testPurgeByBothClocks(t *testing.T, rig Rig) {
+	w := newWorld(t, rig, dests("one")...)
+	late := entry("later", adapter.Ended)
+	late.End = w.clock.Now().Add(365 * 24 * time.Hour)
+	w.commit(state.Batch{Told: []adapter.Told{late, entry("ended", adapter.Ended)}, Events: starts("later", "ended")})
+	w.drain("one")
+	w.purge(late.End)
+	w.known("later")
+	if done := w.say(starts("later", "ended")...); done.Repeated != 1 {
+		t.Errorf("the key of the run that ended lately went, or the other one's stayed: %+v", done)
+	}
+	w.drain("one")
+	w.purge(late.End.Add(time.Nanosecond))
+	w.known()
 }
 
 func testPurgeNames(t *testing.T, rig Rig) {

@@ -20,6 +20,7 @@ type Store interface {
 	Cursor(ctx context.Context, name string) ([]byte, error)
 	OpenRuns(ctx context.Context, now time.Time, limit int, active func(run uuid.UUID) bool) ([]state.OpenRun, error)
 	MarkChecked(ctx context.Context, ids []uuid.UUID, at time.Time) error
+	Acquaintances(ctx context.Context, after time.Time, limit int) ([]state.Acquaintance, error)
 	OpenTasksOfEndedFlows(ctx context.Context, flowEndedBefore time.Time, limit int) ([]state.OrphanTask, error)
 
 	Register(ctx context.Context, destinations []state.Destination) error

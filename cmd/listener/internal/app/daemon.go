@@ -90,7 +90,10 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	log := o.Log.Named("ingest")
 	recorder := ingest.NewRecorder(mapper, src.reader, store, log, metrics, d.deliver.Wake)
 	d.loop = &ingest.Loop{
-		Poller:   prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
+		Poller: &ingest.Guard{
+			Poller: prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
+			Store:  store, Prefect: src.reader, API: o.Config.Prefect.URL, Metrics: metrics, Log: log,
+		},
 		Recorder: recorder, Store: store, Report: shown, Metrics: metrics, Log: log,
 		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},
 		Interval: o.Config.PollInterval, Grace: o.Config.Grace,
@@ -165,21 +168,11 @@ func (d *daemon) sayStarted() {
 	d.options.Log.Info("started", append(fields, zap.Strings("destinations", names))...)
 }
 
-// own notes which Prefect the store belongs to, and says so when it was another one before: its runs would be looked
-// for in the wrong place.
+// own notes which Prefect the store belongs to where none is known yet. From then on the guard looks after it.
 func (d *daemon) own(ctx context.Context) error {
 	owner, err := d.store.Owner(ctx)
-	if err != nil {
+	if err != nil || owner.API != "" {
 		return err
 	}
-	url := d.options.Config.Prefect.URL
-	switch owner.API {
-	case url:
-		return nil
-	case "":
-	default:
-		d.options.Log.Warn("this store was filled from another address of Prefect; if it is another Prefect too, give it a store of its own (LISTENER_STATE)",
-			zap.String("before", owner.API), zap.String("now", url))
-	}
-	return d.store.SetOwner(ctx, state.Owner{API: url, Since: time.Now()})
+	return d.store.SetOwner(ctx, state.Owner{API: d.options.Config.Prefect.URL, Since: time.Now()})
 }

@@ -2,13 +2,17 @@ package app_test
 
 import (
 	"errors"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/app"
+	"github.com/prefect-openlineage/listener/prefect"
 	"github.com/prefect-openlineage/listener/prefect/prefecttest"
 	"github.com/prefect-openlineage/listener/state"
 	"github.com/prefect-openlineage/listener/transport/transporttest"
@@ -124,22 +128,51 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
+// A store that was filled from one Prefect is not mixed with another: reading rests and says why, until the store is let go
+// over. A Prefect that has only moved is followed.
 func TestAnotherPrefectOnTheStoreIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	told := r.history(2)
 	stop := r.start()
-	waitFor(t, "it has started", func() bool { return r.logged("started") == 1 })
+	r.sink.WaitTaken(t, told)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
+
+	moved := httptest.NewServer(r.prefect)
+	t.Cleanup(moved.Close)
+	first := r.options.Config.Prefect.URL
+	r.options.Config.Prefect.URL = moved.URL + "/api"
+	stop = r.start()
+	waitFor(t, "the new address is said", func() bool {
+		return r.logged("Prefect has another address than before and is the same: it has runs that were told about") == 1
+	})
+	justNow := prefecttest.History{Flows: 1, FlowRuns: 1, From: time.Now().Add(-2 * time.Second), Lasts: time.Second}
+	r.prefect.AddHistory(justNow)
+	told += 2
+	r.sink.WaitTaken(t, told)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+
 	other := prefecttest.NewTCP(t)
+	other.AddFlowRun(prefect.FlowRun{
+		ID: uuid.New(), FlowID: other.AddFlow("Elsewhere").ID, RunCount: 1, StartTime: &justNow.From, EndTime: &justNow.From,
+		State: &prefect.State{Type: prefect.Completed, Name: "Completed", Timestamp: time.Now().UTC()},
+	})
 	r.options.Config.Prefect.URL = other.URL
 	r.start()
-	waitFor(t, "it has started again", func() bool { return r.logged("started") == 2 })
-	const said = "this store was filled from another address of Prefect; if it is another Prefect too, give it a store of its own (LISTENER_STATE)"
-	if r.logged(said) != 1 {
-		t.Errorf("nothing was said of the other address: %v", r.logs.All())
+	waitFor(t, "reading rests", func() bool { return r.logged("reading from Prefect is paused") == 1 })
+	reason, _ := r.logs.FilterMessage("reading from Prefect is paused").All()[0].ContextMap()["reason"].(string)
+	if !strings.Contains(reason, other.URL) || !strings.Contains(reason, moved.URL) || strings.Contains(reason, first) {
+		t.Errorf("the reason is %q", reason)
 	}
+	done, err := app.Adopt(t.Context(), r.options)
+	if want := (app.Adoption{Before: moved.URL + "/api", Now: other.URL}); err != nil || done != want {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	r.sink.WaitTaken(t, told+2)
 }
 
 func TestStopLeavesWhatASinkDoesNotTake(t *testing.T) {

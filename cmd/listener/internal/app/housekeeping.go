@@ -31,7 +31,7 @@ func housekeeping(ctx context.Context, store *sqlite.Store, retention time.Durat
 			return nil
 		case <-measure.C:
 		case <-purge.C:
-			err := purgeOld(ctx, store, time.Now().Add(-retention))
+			err := forget(ctx, store, retention, time.Now())
 			switch {
 			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, state.ErrFatalIO), errors.Is(err, state.ErrDamaged):
@@ -41,6 +41,20 @@ func housekeeping(ctx context.Context, store *sqlite.Store, retention time.Durat
 			}
 		}
 	}
+}
+
+// forget purges what ended before the retention. That counts from the position in Prefect's time, or from the listener's
+// own clock where that is behind: a clock that was put ahead must not empty the ledger, and where nothing was read
+// nothing has to go.
+func forget(ctx context.Context, store *sqlite.Store, retention time.Duration, now time.Time) error {
+	read, err := readUpTo(ctx, store)
+	if err != nil || read.IsZero() {
+		return err
+	}
+	if read.Before(now) {
+		now = read
+	}
+	return purgeOld(ctx, store, now.Add(-retention))
 }
 
 func purgeOld(ctx context.Context, store *sqlite.Store, before time.Time) error {

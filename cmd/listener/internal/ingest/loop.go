@@ -25,6 +25,7 @@ const (
 	maxOpenRuns    = 20_000    // looked after in one poll
 	youngRun       = time.Hour // an open run below this age is due at every poll, so that it need not be marked
 	pauseRecheck   = 2 * time.Second
+	strangeRecheck = 5 * time.Second // of a Prefect that is another one
 	repeatPauseLog = 30 * time.Second
 )
 
@@ -127,6 +128,10 @@ func (l *Loop) turn(ctx context.Context) (time.Duration, error) {
 		return pauseRecheck, nil
 	}
 	l.Metrics.polled(time.Since(began), err)
+	if stranger, ok := errors.AsType[*Stranger](err); ok {
+		l.pause(stranger.reason)
+		return strangeRecheck, nil
+	}
 	switch {
 	case ctx.Err() != nil:
 		return 0, nil

@@ -27,6 +27,7 @@ type Metrics struct {
 	deferrals    prometheus.Counter
 	inferredEnds prometheus.Counter
 	ingestPaused prometheus.Gauge
+	runsMissing  prometheus.Gauge
 }
 
 // NewMetrics registers the reading side's metrics.
@@ -62,7 +63,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		warnings:     vector("warnings_total", "Oddities in Prefect's data that did not stop an event.", "rule"),
 		deferrals:    counter("deferrals_total", "Runs left for the next poll because something they refer to was not there yet."),
 		inferredEnds: counter("inferred_ends_total", "Ends that Prefect never told and that were inferred."),
-		ingestPaused: gauge("ingest_paused", "1 while reading rests because the store must not grow."),
+		ingestPaused: gauge("ingest_paused", "1 while reading rests, because the store must not grow or belongs to another Prefect."),
+		runsMissing:  gauge("known_runs_missing", "How many of the newest flow runs that were told about Prefect doesn't have any more."),
 	}
 }
 
@@ -75,6 +77,8 @@ func (m *Metrics) polled(took time.Duration, err error) {
 	m.polls.WithLabelValues("ok").Inc()
 	m.lastPoll.SetToCurrentTime()
 }
+
+func (m *Metrics) missing(runs int) { m.runsMissing.Set(float64(runs)) }
 
 func (m *Metrics) cursor(at time.Time) { m.cursorAt.Set(float64(at.UnixMilli()) / 1000) }
 
