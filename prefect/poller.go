@@ -35,7 +35,8 @@ type Poller struct {
 	// How wide the server likes its queries, and the looks back that are under way. They are no part of the position:
 	// after a restart a look back begins anew.
 	catchUp, sweeping slicer
-	short, day        *sweep
+	short, day, late  *sweep
+	lag               lag
 }
 
 // NewPoller returns a poller that reads from api.
@@ -112,7 +113,8 @@ func (p *Poller) poll(ctx context.Context, cur Cursor, open OpenRuns, yield func
 	if err := r.out.flush(ctx, &r.cur); err != nil {
 		return err
 	}
-	p.short, p.day = r.short, r.day
+	p.short, p.day, p.late = r.short, r.day, r.late
+	p.lag.passed(r.now, r.from)
 	return nil
 }
 

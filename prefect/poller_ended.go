@@ -96,6 +96,16 @@ func (r *round) readEnded(ctx context.Context, s *slice) error {
 
 // lookBack reads the parts of the longer looks back that this poll has time for.
 func (r *round) lookBack(ctx context.Context) error {
+	if r.late != nil {
+		pages, err := r.lookOn(ctx, r.late)
+		if err != nil {
+			return err
+		}
+		if r.late.done() {
+			r.p.lag.looked(r.now, pages)
+			r.late = nil
+		}
+	}
 	for _, look := range []struct {
 		sweep **sweep
 		swept *time.Time
@@ -103,7 +113,7 @@ func (r *round) lookBack(ctx context.Context) error {
 		if *look.sweep == nil {
 			continue
 		}
-		if err := r.lookOn(ctx, *look.sweep); err != nil {
+		if _, err := r.lookOn(ctx, *look.sweep); err != nil {
 			return err
 		}
 		if (*look.sweep).done() {
@@ -113,20 +123,20 @@ func (r *round) lookBack(ctx context.Context) error {
 	return nil
 }
 
-// lookOn reads on in one look back until it is done or has had its pages.
-func (r *round) lookOn(ctx context.Context, look *sweep) error {
-	for pages := 0; !look.done() && pages < r.p.cfg.SweepPages; {
+// lookOn reads on in one look back until it is done or has had its pages, and returns how many those were.
+func (r *round) lookOn(ctx context.Context, look *sweep) (pages int, err error) {
+	for !look.done() && pages < r.p.cfg.SweepPages {
 		s := r.startSlice(ctx, r.p.sweeping.next(look.left.from, look.left.to, false))
 		err := r.takeSlice(ctx, s)
 		switch {
 		case err != nil && r.p.sweeping.cut(err, s.length):
 			continue
 		case err != nil:
-			return err
+			return pages, err
 		}
 		r.p.sweeping.went(s.pages)
 		pages += s.pages
 		look.left.from = s.span.to
 	}
-	return nil
+	return pages, nil
 }

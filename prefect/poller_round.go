@@ -20,7 +20,7 @@ type round struct {
 	from  time.Time // where the read of what ended begins
 	out   *portion
 
-	short, day *sweep // the looks back under way
+	short, day, late *sweep // the looks back under way
 
 	// active is when each run that was given as running came to be so, so that an older end can't overtake it.
 	active map[uuid.UUID]time.Time
@@ -50,6 +50,7 @@ func newRound(p *Poller, cur Cursor, now time.Time, known features, open OpenRun
 // planLooksBack goes on with the looks back under way, or begins those that are due.
 func (r *round) planLooksBack() {
 	r.short, r.day = goOn(r.p.short, r.cur.sweep10m(r.now)), goOn(r.p.day, r.cur.sweepDay(r.now))
+	r.late = goOn(r.p.late, r.p.lag.due(r.now, r.from))
 }
 
 // goOn returns a copy, so that a poll that fails leaves the look back where it was.
@@ -96,6 +97,9 @@ func takeRows[T run](r *round, rows []T, served time.Time) []T {
 	return keep(rows, func(row T) bool {
 		r.meet(row.id())
 		state := row.state()
+		if state != nil && state.Type.Terminal() {
+			r.p.lag.note(row.id(), row.ended(), r.now)
+		}
 		if state == nil || state.Timestamp.Before(r.active[row.id()]) {
 			return false
 		}
