@@ -3,7 +3,6 @@ package openlineage
 import (
 	"encoding/json"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -194,18 +193,6 @@ func isSecretParam(param string) bool {
 		unescaped = value
 	}
 	return MaskText(unescaped) != unescaped
-}
-
-// MaskSecrets replaces each of the given secrets wherever it stands in a text. Secrets shorter than four bytes are not
-// looked for: they would star out half of any text.
-func MaskSecrets(text string, secrets []string) string {
-	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range longestFirst {
-		if len(secret) >= 4 {
-			text = strings.ReplaceAll(text, secret, Masked)
-		}
-	}
-	return text
 }
 
 // MaskParameter returns a run's parameter as text, masked: stars for a value under a secret name, whatever it is, and

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"time"
 
@@ -34,3 +36,34 @@ func newLogger(settings config.Log, w io.Writer) *zap.Logger {
 // unsynced hides a file's Sync: terminals and pipes answer it with EINVAL or ENOTTY, which is no error of ours, and
 // standard error keeps nothing back that it could write.
 func unsynced(w io.Writer) zapcore.WriteSyncer { return zapcore.AddSync(struct{ io.Writer }{w}) }
+
+// maskingWriter is the last line of defence for the log: no line leaves with a credential in it, whoever wrote it.
+type maskingWriter struct {
+	to      io.Writer
+	secrets func() []string
+}
+
+// Write writes one line, masked.
+func (w maskingWriter) Write(line []byte) (int, error) {
+	whole := len(line)
+	for _, secret := range w.secrets() {
+		for _, form := range [][]byte{[]byte(secret), quoted(secret)} {
+			if bytes.Contains(line, form) {
+				line = bytes.ReplaceAll(line, form, []byte(config.Redacted))
+			}
+		}
+	}
+	if _, err := w.to.Write(line); err != nil {
+		return 0, err
+	}
+	return whole, nil
+}
+
+// quoted is a text as it stands inside a JSON string.
+func quoted(text string) []byte {
+	encoded, err := json.Marshal(text)
+	if err != nil { // a string always can be
+		return []byte(text)
+	}
+	return encoded[1 : len(encoded)-1]
+}

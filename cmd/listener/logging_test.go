@@ -44,3 +44,13 @@ func TestLogger(t *testing.T) {
 		t.Errorf("Sync: %v", err)
 	}
 }
+
+func TestLogMasksCredentials(t *testing.T) {
+	t.Parallel()
+	var w strings.Builder
+	secrets := []string{"pnu_0123456789", `quo"ted\password`}
+	log := newLogger(config.Log{Level: "info", Format: "json"}, maskingWriter{&w, func() []string { return secrets }})
+	log.Info("sent pnu_0123456789", zap.String("answer", `no quo"ted\password here`))
+	_, rest, _ := strings.Cut(w.String(), `Z"`)
+	equal(t, `,"message":"sent ***","answer":"no *** here"}`+"\n", rest)
+}

@@ -72,12 +72,13 @@ func (p *process) options(ctx context.Context) (app.Options, error) {
 	if err != nil {
 		return app.Options{}, err
 	}
-	log := newLogger(s.config.Log, p.stderr)
+	known := config.NewKnown(s.config)
+	log := newLogger(s.config.Log, maskingWriter{p.stderr, known.All})
 	for _, w := range s.warnings {
 		log.Warn("a setting may not mean what was meant", zap.String("setting", w.Where), zap.String("problem", w.Text))
 	}
 	return app.Options{
 		Config: s.config, Reload: p.config, Version: p.built.Version, Commit: p.built.Commit, Date: p.built.Date,
-		Log: log, Stdout: p.stdout, Getenv: p.getenv,
+		Log: log, Known: known, Stdout: p.stdout, Getenv: p.getenv,
 	}, nil
 }

@@ -94,7 +94,7 @@ func alone(ctx context.Context, o Options, request BackfillRequest) (result Back
 	if err != nil {
 		return BackfillResult{}, err
 	}
-	recorder := ingest.NewRecorder(mapper, src.reader, store, o.Log.Named("ingest"), ingest.NewMetrics(registry), sending.Wake)
+	recorder := ingest.NewRecorder(mapper, src.reader, ingest.Scrubbed{Ledger: store, Secrets: o.known().All}, o.Log.Named("ingest"), ingest.NewMetrics(registry), sending.Wake)
 	screen := newScreen(o.Progress)
 	defer screen.clear()
 

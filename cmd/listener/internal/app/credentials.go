@@ -49,6 +49,7 @@ func (r *replaceable) replace(t transport.Transport) {
 type secretsWatcher struct {
 	options      Options
 	current      config.Config
+	known        *config.Known
 	client       *prefect.Client
 	destinations map[string]*replaceable
 	changed      func() // told after transports have new credentials
@@ -77,6 +78,7 @@ func (w *secretsWatcher) run(ctx context.Context) {
 func (w *secretsWatcher) reload() {
 	fresh, err := w.options.Reload()
 	if err == nil {
+		w.known.Add(fresh) // before anything can answer with it
 		err = w.take(fresh)
 	}
 	if err != nil {

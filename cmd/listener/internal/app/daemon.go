@@ -87,8 +87,8 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		return nil, err
 	}
 	metrics := ingest.NewMetrics(registry)
-	log := o.Log.Named("ingest")
-	recorder := ingest.NewRecorder(mapper, src.reader, store, log, metrics, d.deliver.Wake)
+	log, known := o.Log.Named("ingest"), o.known()
+	recorder := ingest.NewRecorder(mapper, src.reader, ingest.Scrubbed{Ledger: store, Secrets: known.All}, log, metrics, d.deliver.Wake)
 	d.loop = &ingest.Loop{
 		Poller: &ingest.Guard{
 			Poller: prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
@@ -100,7 +100,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	}
 	d.jobs = &backfillJobs{store: store, client: src.client, recorder: recorder, log: o.Log.Named("backfill")}
 	d.secrets = &secretsWatcher{
-		options: o, current: o.Config, client: src.client, destinations: byName,
+		options: o, current: o.Config, known: known, client: src.client, destinations: byName,
 		changed: d.deliver.Recheck, shown: shown, metrics: newReloadMetrics(registry),
 	}
 	shown.watch(d.deliver.Snapshot)

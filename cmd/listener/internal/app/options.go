@@ -18,6 +18,8 @@ type Options struct {
 	// Version, Commit and Date name the build.
 	Version, Commit, Date string
 	Log                   *zap.Logger
+	// Known are the credentials to mask in whatever is stored. Nil: those of Config.
+	Known *config.Known
 	// Stdout takes the events of the console transport and of a preview.
 	Stdout io.Writer
 	// Progress takes a line that is written over and over during long work. Nil: nobody looks.
@@ -26,6 +28,14 @@ type Options struct {
 	Getenv func(string) string
 	// Recover starts over beside a damaged store, which is moved aside.
 	Recover bool
+}
+
+// known returns the credentials to mask.
+func (o Options) known() *config.Known {
+	if o.Known != nil {
+		return o.Known
+	}
+	return config.NewKnown(o.Config)
 }
 
 // StartError says that the listener could not start, though its settings are right: the store or the address is not to

@@ -41,7 +41,7 @@ func Preview(ctx context.Context, o Options, request BackfillRequest, explain bo
 	}}
 	job := ingest.Backfill{
 		History:  prefect.NewHistory(src.client, prefect.HistoryConfig{}),
-		Recorder: ingest.NewRecorder(mapper, src.reader, ledger, o.Log.Named("preview"), ingest.NewMetrics(registry), nil),
+		Recorder: ingest.NewRecorder(mapper, src.reader, ingest.Scrubbed{Ledger: ledger, Secrets: o.known().All}, o.Log.Named("preview"), ingest.NewMetrics(registry), nil),
 	}
 	_, err = job.Run(ctx, request.query(), ingest.Mode{Explain: explainer(o.Log, explain)})
 	return err

@@ -9,12 +9,14 @@ import (
 var (
 	userinfo = regexp.MustCompile(`://[^\s"']*@`)
 	query    = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
+	// A path may have a query as well: api/v1/lineage?token=...
+	pathQuery = regexp.MustCompile(`\?[^\s"'=?]+=[^\s"']*`)
 )
 
 // maskURL hides the user, the password and the query of every URL in a text.
 func maskURL(text string) string {
 	if !strings.Contains(text, "://") {
-		return text
+		return pathQuery.ReplaceAllString(text, "?"+Redacted)
 	}
 	return query.ReplaceAllString(userinfo.ReplaceAllString(text, "://"+Redacted+"@"), "$1?"+Redacted)
 }

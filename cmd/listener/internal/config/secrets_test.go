@@ -1,0 +1,36 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
+)
+
+func TestSecretsInUse(t *testing.T) {
+	t.Parallel()
+	c := config.Config{
+		Prefect: config.Prefect{APIKey: config.NewCredential("pnu_12345"), AuthString: config.NewCredential("ann:password1")},
+		HTTP:    config.HTTP{Auth: config.NewCredential("ops:short")},
+		OpenLineage: config.OpenLineage{Transport: map[string]any{
+			"type": "composite", "transports": []any{
+				map[string]any{"url": "https://u:in-the-url@h/x", "auth": map[string]any{"type": "api_key", "apikey": "key-12345678"}},
+				map[string]any{"url": "https://u:tiny@h", "custom_headers": map[string]any{"X-A": "header-value", "Authorization": "Bearer abcdefghij"}},
+				map[string]any{"auth": map[string]any{"type": "oauth2", "client_id": "no-secret-at-all", "client_secret": "of-the-client"}},
+			},
+		}},
+	}
+	want := []string{
+		"Bearer abcdefghij", "YW5uOnBhc3N3b3JkMQ==", "abcdefghij", "ann:password1", "b3BzOnNob3J0", "dTp0aW55", "dTppbi10aGUtdXJs",
+		"header-value", "in-the-url", "key-12345678", "of-the-client", "ops:short", "password1", "pnu_12345",
+	}
+	if diff := cmp.Diff(want, c.Secrets()); diff != "" {
+		t.Error(diff)
+	}
+	known := config.NewKnown(c)
+	known.Add(config.Config{Prefect: config.Prefect{APIKey: config.NewCredential("pnu_new_one")}})
+	if diff := cmp.Diff(append(want, "pnu_new_one"), known.All()); diff != "" {
+		t.Errorf("after a new one: %s", diff)
+	}
+}
