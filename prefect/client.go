@@ -30,6 +30,8 @@ type Client struct {
 	creds     *credentials
 	csrf      *csrf
 	http      *retryablehttp.Client
+	exchange  *exchange
+	sockets   *http.Transport // for websockets
 	pageLimit atomic.Int64
 	log       *zap.Logger
 }
@@ -64,15 +66,19 @@ func NewClient(cfg Config, log *zap.Logger, metrics Observer) (*Client, error) {
 		csrf: &csrf{client: uuid.New()}, log: log,
 	}
 	c.pageLimit.Store(MaxPage)
-	c.http = newRetrying(&exchange{
+	c.exchange = &exchange{
 		next: newTransport(cfg, tlsSettings), gate: newGate(cfg.MaxInFlight, cfg.MaxRequestsPerSecond),
 		timeout: cfg.RequestTimeout, maxBytes: cfg.MaxAnswerBytes, base: base, creds: c.creds, metrics: metrics,
-	}, log)
+	}
+	c.http, c.sockets = newRetrying(c.exchange, log), newSocketTransport(cfg, tlsSettings, base)
 	return c, nil
 }
 
 // Close releases the client's connections. Requests that are under way finish.
-func (c *Client) Close() { c.http.HTTPClient.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.HTTPClient.CloseIdleConnections()
+	c.sockets.CloseIdleConnections()
+}
 
 // SetCredentials replaces the API key, the auth string and the custom headers, for secrets that are read again when
 // their file changes. After an error the old ones stand.

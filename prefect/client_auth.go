@@ -29,12 +29,14 @@ func maskURLs(text string) string { return userinfo.ReplaceAllString(text, "://"
 // credentials holds what the client proves itself with, and masks it in texts. It may change while the client runs.
 type credentials struct {
 	current atomic.Pointer[credential]
+	change  atomic.Pointer[chan struct{}]
 }
 
 type credential struct {
 	headers       http.Header // custom ones: any of them may hold a token
 	authorization string      // the header's value; empty: none
 	setting       string      // the variable it came from
+	token         string      // what a websocket is given instead of the header; empty: none
 	mask          *strings.Replacer
 }
 
@@ -57,6 +59,10 @@ func (c *credentials) set(apiKey, authString string, headers http.Header) {
 	case apiKey != "":
 		next.authorization, next.setting = "Bearer "+apiKey, "PREFECT_API_KEY"
 	}
+	// The websocket takes the key or the auth string as it is. Where both are set, the one that counts above does here.
+	if next.token = authString; next.token == "" {
+		next.token = apiKey
+	}
 	_, password, _ := strings.Cut(authString, ":")
 	secrets := []string{apiKey, authString, password, encoded}
 	for _, values := range headers {
@@ -71,7 +77,14 @@ func (c *credentials) set(apiKey, authString string, headers http.Header) {
 	}
 	next.mask = strings.NewReplacer(pairs...)
 	c.current.Store(next)
+	changed := make(chan struct{})
+	if before := c.change.Swap(&changed); before != nil {
+		close(*before)
+	}
 }
+
+// renewed is closed at the next change.
+func (c *credentials) renewed() <-chan struct{} { return *c.change.Load() }
 
 // apply sets the header that proves who is asking.
 func (c *credentials) apply(header http.Header) {

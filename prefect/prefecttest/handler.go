@@ -57,6 +57,10 @@ func (s *Server) begin() bool {
 
 // answer is what a server without faults does.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	if isSocket(r) {
+		s.answerSocket(w, r)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path, found := strings.CutPrefix(r.URL.Path, "/api/")

@@ -45,6 +45,7 @@ func (s *Server) AddFlowRun(r prefect.FlowRun) prefect.FlowRun {
 	stored := &row{kind: flowRuns, id: r.ID, flow: r.FlowID, deployment: deref(r.DeploymentID), taskRun: deref(r.ParentTaskRunID), record: &r}
 	stored.look()
 	s.tables[flowRuns].add(stored)
+	s.announceNew(stored, nil)
 	return r
 }
 
@@ -66,6 +67,7 @@ func (s *Server) AddTaskRun(r prefect.TaskRun) prefect.TaskRun {
 	stored := &row{kind: taskRuns, id: r.ID, flowRun: deref(r.FlowRunID), record: &r}
 	stored.look()
 	s.tables[taskRuns].add(stored)
+	s.announceNew(stored, nil)
 	return r
 }
 
@@ -145,9 +147,12 @@ func (s *Server) UpdateFlowRun(id uuid.UUID, change func(*prefect.FlowRun)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(flowRuns, id)
-	change(r.record.(*prefect.FlowRun))
+	run := r.record.(*prefect.FlowRun)
+	before := copyOf(run.State)
+	change(run)
 	r.look()
 	s.tables[flowRuns].changed()
+	s.announceNew(r, before)
 }
 
 // UpdateTaskRun changes a task run, all but the ids by which it is found.
@@ -155,9 +160,12 @@ func (s *Server) UpdateTaskRun(id uuid.UUID, change func(*prefect.TaskRun)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(taskRuns, id)
-	change(r.record.(*prefect.TaskRun))
+	run := r.record.(*prefect.TaskRun)
+	before := copyOf(run.State)
+	change(run)
 	r.look()
 	s.tables[taskRuns].changed()
+	s.announceNew(r, before)
 }
 
 func (s *Server) find(kind string, id uuid.UUID) *row {

@@ -33,11 +33,13 @@ func Clock(now func() time.Time) Option { return func(s *Server) { s.now = now }
 func PageLimit(rows int) Option { return func(s *Server) { s.pageLimit = rows } }
 
 // BearerAuth makes the server want an API key, as Prefect Cloud does.
-func BearerAuth(key string) Option { return func(s *Server) { s.authorization = "Bearer " + key } }
+func BearerAuth(key string) Option {
+	return func(s *Server) { s.authorization, s.secret = "Bearer "+key, key }
+}
 
 // BasicAuth makes the server want a user:password, as PREFECT_SERVER_API_AUTH_STRING does.
 func BasicAuth(userPassword string) Option {
-	return func(s *Server) { s.authorization = basic(userPassword) }
+	return func(s *Server) { s.authorization, s.secret = basic(userPassword), userPassword }
 }
 
 // CSRF turns the CSRF protection on, with tokens of this lifetime.
@@ -56,9 +58,11 @@ type Server struct {
 	version       string
 	now           func() time.Time
 	pageLimit     int
-	authorization string
+	authorization string // the header's value
+	secret        string // the same, as a websocket's first message holds it
 	csrfLifetime  time.Duration
 	postgres      bool
+	sockets       *sockets // nil: refused
 
 	mu       sync.Mutex
 	tables   map[string]*table
@@ -121,6 +125,9 @@ func NewTCP(t testing.TB, options ...Option) *Server {
 func (s *Server) serve(t testing.TB, listener net.Listener) {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	var serving sync.WaitGroup
+	if s.sockets != nil {
+		listener = icy{listener, s}
+	}
 	serving.Go(func() { _ = server.Serve(listener) })
 	t.Cleanup(func() {
 		_ = server.Close()
@@ -128,6 +135,7 @@ func (s *Server) serve(t testing.TB, listener net.Listener) {
 		s.mu.Lock()
 		s.closed = true
 		s.mu.Unlock()
+		s.CutSockets() // the HTTP server knows nothing of them any more
 		s.working.Wait()
 	})
 }

@@ -22,9 +22,11 @@ func (s *Server) SetState(id uuid.UUID, state prefect.State) {
 	if s.tables[flowRuns].byID[id] != nil {
 		r := s.find(flowRuns, id)
 		run := r.record.(*prefect.FlowRun)
+		before := run.State
 		step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
 		r.look()
 		s.tables[flowRuns].changed()
+		s.announceNew(r, before)
 		return
 	}
 	r := s.find(taskRuns, id)
@@ -32,9 +34,11 @@ func (s *Server) SetState(id uuid.UUID, state prefect.State) {
 	if run.State != nil && state.Details.ChildFlowRunID == nil {
 		state.Details.ChildFlowRunID = run.State.Details.ChildFlowRunID
 	}
+	before := run.State
 	step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
 	r.look()
 	s.tables[taskRuns].changed()
+	s.announceNew(r, before)
 }
 
 // step is the part of Prefect's orchestration that a row shows.
