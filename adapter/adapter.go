@@ -103,11 +103,13 @@ func (a *Adapter) narrate(told Told) *narration {
 
 // say adds one event. An event that can't be written is left out with a warning: the run's others go on.
 func (n *narration) say(s step, facets openlineage.Facets, inputs, outputs []openlineage.Dataset) {
+	additions := n.adapter.settings.Additions
+	inputs, outputs = additions.Datasets(inputs, outputs)
 	event := openlineage.Event{
 		Type:     string(s.kind),
 		Time:     s.at,
 		Producer: n.adapter.settings.Producer,
-		Run:      openlineage.Run{ID: n.told.Run.RunID, Facets: facets},
+		Run:      openlineage.Run{ID: n.told.Run.RunID, Facets: additions.Run(facets)},
 		Job:      openlineage.Job{Namespace: n.told.Run.Namespace, Name: n.told.Run.Name, Facets: n.facets},
 		Inputs:   inputs,
 		Outputs:  outputs,

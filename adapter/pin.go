@@ -175,7 +175,8 @@ func (p *pinning) ancestry() {
 
 // facets fixes the job's facets as canonical JSON.
 func (p *pinning) facets() {
-	raw, err := jobFacets(p.snapshot, p.row.kind).Canonical(p.adapter.settings.Producer)
+	facets := p.adapter.settings.Additions.Job(jobFacets(p.snapshot, p.row.kind))
+	raw, err := facets.Canonical(p.adapter.settings.Producer)
 	if err != nil {
 		p.warn("facets-refused", "its job facets can't be written, they are left out: %v", err)
 		raw = []byte("{}")

@@ -67,6 +67,10 @@ type Settings struct {
 	Grace time.Duration
 	// Parameters adds the parameters of flow runs, masked: they may hold anything, so only those who ask get them.
 	Parameters bool
+	// Filters name the jobs that nobody is told about, whatever else is said of them.
+	Filters []openlineage.Filter
+	// Additions are what goes into every event.
+	Additions openlineage.Additions
 	// UIURL is where people see Prefect's pages; it counts before the address that the server names. Empty: that one.
 	UIURL string
 }

@@ -13,6 +13,10 @@ type Destination struct {
 	// Parallel is how many events (of different runs) may be under way at once, at least 1.
 	Parallel int
 
+	// MaxBytes is the size of the largest event that the consumer takes, in bytes. 0: nobody knows; the consumer says so
+	// by its refusal of one that is larger.
+	MaxBytes int
+
 	// Target is where the events go, for people: an address or a path, without secrets.
 	Target string
 	// Settings are the effective settings, defaults included, for people: secrets are replaced by Masked.

@@ -23,7 +23,7 @@ func (c *backfillCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	request.Destinations, request.Resend = c.Destination, c.Resend
-	options, err := p.options(ctx)
+	options, err := p.options(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *previewCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	options, err := p.options(ctx)
+	options, err := p.options(ctx, false)
 	if err != nil {
 		return err
 	}

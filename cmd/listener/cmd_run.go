@@ -13,7 +13,7 @@ type runCmd struct {
 // Run reads and sends until the context ends, which is how a daemon is meant to end.
 func (c *runCmd) Run(ctx context.Context, p *process) error {
 	outliveReaders()
-	options, err := p.options(ctx)
+	options, err := p.options(ctx, true)
 	if err != nil {
 		return err
 	}

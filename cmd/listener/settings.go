@@ -65,8 +65,9 @@ func (s settings) close(ctx context.Context) {
 	}
 }
 
-// options are the settings as package app takes them, with a logger to standard error that has named the warnings.
-func (p *process) options(ctx context.Context) (app.Options, error) {
+// options are the settings as package app takes them, with a logger to standard error that has named the warnings; those
+// about sending only where something is sent.
+func (p *process) options(ctx context.Context, sends bool) (app.Options, error) {
 	s, err := p.load()
 	s.close(ctx)
 	if err != nil {
@@ -75,6 +76,9 @@ func (p *process) options(ctx context.Context) (app.Options, error) {
 	known := config.NewKnown(s.config)
 	log := newLogger(s.config.Log, maskingWriter{p.stderr, known.All})
 	for _, w := range s.warnings {
+		if w.Sending && !sends {
+			continue
+		}
 		log.Warn("a setting may not mean what was meant", zap.String("setting", w.Where), zap.String("problem", w.Text))
 	}
 	return app.Options{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prefect-openlineage/listener/transport"
+	"github.com/prefect-openlineage/listener/transport/fit"
 	"github.com/prefect-openlineage/listener/transport/settings"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	Order func(path string) []string
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
+	// Reduced is told of each event that a destination took only with less in it. Nil: nobody listens.
+	Reduced func(destination string, event transport.Event, left fit.Left)
 }
 
 // Build returns the destinations of a configuration, in order, without opening a connection or touching a file that
@@ -51,6 +54,9 @@ func Build(spec map[string]any, o Options) (destinations []transport.Destination
 	}
 	if o.Stdout == nil {
 		o.Stdout = io.Discard
+	}
+	if o.Reduced == nil {
+		o.Reduced = func(string, transport.Event, fit.Left) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

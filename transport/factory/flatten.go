@@ -6,6 +6,7 @@ import (
 
 	"github.com/prefect-openlineage/listener/transport"
 	"github.com/prefect-openlineage/listener/transport/composite"
+	"github.com/prefect-openlineage/listener/transport/fit"
 	"github.com/prefect-openlineage/listener/transport/transform"
 )
 
@@ -78,6 +79,8 @@ func (n *node) single(scope string) transport.Destination {
 		if n.name == "" {
 			d.Name = scope + identity(d)
 		}
+		name := d.Name
+		d.Transport = fit.New(d.Transport, d.MaxBytes, func(event transport.Event, left fit.Left) { n.reduced(name, event, left) })
 		return d
 	case len(n.children) == 1 || (!n.onFailure && !n.onSuccess):
 		return n.children[0].single(n.scope(scope))

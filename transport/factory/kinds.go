@@ -91,7 +91,7 @@ func buildHTTP(s *settings.Section, o Options, async bool) transport.Destination
 		return transport.Destination{}
 	}
 	return transport.Destination{
-		Kind: "http", Transport: t, Parallel: c.Parallel, Target: c.Target(), Settings: c.Settings(),
+		Kind: "http", Transport: t, Parallel: c.Parallel, MaxBytes: c.MaxBytes, Target: c.Target(), Settings: c.Settings(),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/prefect-openlineage/listener/transport"
+	"github.com/prefect-openlineage/listener/transport/fit"
 	"github.com/prefect-openlineage/listener/transport/settings"
 	"github.com/prefect-openlineage/listener/transport/transform"
 )
@@ -19,6 +20,7 @@ type node struct {
 	priority int
 
 	leaf        transport.Destination // without children
+	reduced     func(destination string, event transport.Event, left fit.Left)
 	transformer transform.Transformer // with one child
 	change      map[string]any        // the transformer's settings, for people
 
@@ -37,7 +39,7 @@ func (p planner) plan(s *settings.Section) *node {
 	kind := s.String("type")
 	switch make, leaf := kinds()[kind]; {
 	case leaf:
-		n.leaf = make(s, p.options)
+		n.leaf, n.reduced = make(s, p.options), p.options.Reduced
 	case kind == "composite":
 		p.planComposite(s, n)
 	case kind == "transform":

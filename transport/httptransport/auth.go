@@ -1,6 +1,8 @@
 package httptransport
 
 import (
+	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -40,12 +42,30 @@ func (s Secret) Read() (string, error) {
 	if s.File == "" {
 		return strings.TrimSpace(s.Value), nil
 	}
-	raw, err := os.ReadFile(s.File)
+	// A wrong path must neither fill the memory nor wait for somebody to write: a device has no end, a pipe may have no
+	// writer.
+	if info, err := os.Stat(s.File); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file", s.File)
+	}
+	file, err := os.Open(s.File)
 	if err != nil {
 		return "", err
 	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
+	if err != nil {
+		return "", err
+	}
+	if len(raw) > maxSecret {
+		return "", fmt.Errorf("%s is over %d bytes, which is no secret", s.File, maxSecret)
+	}
 	return strings.TrimSpace(string(raw)), nil
 }
+
+// maxSecret is more than any credential has, in bytes.
+const maxSecret = 64 << 10
 
 // Token is how a token endpoint is asked.
 type Token struct {

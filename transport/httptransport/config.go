@@ -1,6 +1,7 @@
 package httptransport
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,6 +35,8 @@ type Config struct {
 	Headers  map[string]string // by canonical name; they override all others
 	Retry    Retry
 	Parallel int // at least 1
+	// MaxBytes is the size of the largest event that the consumer is known to take, before it is compressed; 0: unknown.
+	MaxBytes int
 }
 
 // Parse reads the settings of type http or async_http. Problems and warnings are left with the section, which also
@@ -47,6 +50,7 @@ func Parse(s *settings.Section, async bool) Config {
 		Headers:  parseHeaders(s.Map("custom_headers")),
 		Retry:    parseRetry(s.Map("retry")),
 		Parallel: DefaultParallel,
+		MaxBytes: ParseMaxBytes(s),
 	}
 	c.URL, c.User = parseURL(s)
 	if c.User != nil && c.Auth.Kind != AuthNone {
@@ -63,6 +67,16 @@ func Parse(s *settings.Section, async bool) Config {
 	}
 	s.Finish()
 	return c
+}
+
+// ParseMaxBytes reads the key max_event_bytes, which is no key of the Python client's: there, an event is sent as it is.
+func ParseMaxBytes(s *settings.Section) int {
+	n := s.Number(0, "max_event_bytes")
+	if n < 0 || n != math.Trunc(n) || n > math.MaxInt32 {
+		s.Refuse("max_event_bytes", "must be a number of bytes", "such as 1000000")
+		return 0
+	}
+	return int(n)
 }
 
 func parseCompression(s *settings.Section) bool {

@@ -18,6 +18,9 @@ func (c Config) Settings() map[string]any {
 		},
 		"parallel": c.Parallel,
 	}
+	if c.MaxBytes > 0 {
+		shown["max_event_bytes"] = c.MaxBytes
+	}
 	if c.User != nil {
 		shown["user"] = transport.Masked
 	}

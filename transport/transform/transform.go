@@ -50,5 +50,5 @@ func (t *Transport) Probe(ctx context.Context) (string, error) {
 	if prober, ok := t.next.(transport.Prober); ok {
 		return prober.Probe(ctx)
 	}
-	return "cannot be tried without an event", nil
+	return "can't be tried without sending an event", nil
 }

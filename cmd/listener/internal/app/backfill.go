@@ -73,6 +73,7 @@ func alone(ctx context.Context, o Options, request BackfillRequest) (result Back
 	if err != nil {
 		return BackfillResult{}, err
 	}
+	o.reductions = newReductions(registry, o.Log.Named("deliver"))
 	destinations, err := newDestinations(o, o.Config.OpenLineage)
 	if err != nil {
 		return BackfillResult{}, err

@@ -53,6 +53,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.reductions = newReductions(registry, o.Log.Named("deliver"))
 	destinations, err := newDestinations(o, o.Config.OpenLineage)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type Options struct {
 	Getenv func(string) string
 	// Recover starts over beside a damaged store, which is moved aside.
 	Recover bool
+
+	reductions *reductions // what is told of events that were too large
 }
 
 // known returns the credentials to mask.

@@ -104,6 +104,8 @@ func newAdapter(o Options) (*adapter.Adapter, error) {
 		RunIDType:     adapter.RunIDType(names.RunID),
 		DatasetNaming: adapter.DatasetNaming(names.DatasetNaming),
 		Parameters:    names.Parameters,
+		Filters:       o.Config.OpenLineage.Filters,
+		Additions:     o.Config.OpenLineage.Additions,
 		Grace:         o.Config.Grace, UIURL: o.Config.Prefect.UIURL,
 	})
 	if err != nil {
@@ -121,10 +123,12 @@ func newDestinations(o Options, c config.OpenLineage) ([]transport.Destination, 
 	}
 	destinations, err := factory.Build(c.Transport, factory.Options{
 		Stdout: stdout, UserAgent: userAgent(o.Version), Getenv: o.Getenv, // warnings were given when the settings were read
+		Reduced: o.reductions.reduced,
 	})
 	if err != nil {
 		return nil, &SettingsError{err}
 	}
+	o.reductions.expect(destinations)
 	return destinations, nil
 }
 

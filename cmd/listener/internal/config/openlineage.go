@@ -1,9 +1,10 @@
 package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
+
+	"github.com/prefect-openlineage/listener/openlineage"
 )
 
 // OpenLineage is what openlineage.yml and the OPENLINEAGE_ variables say.
@@ -15,6 +16,10 @@ type OpenLineage struct {
 	Transport map[string]any
 	// File is the openlineage.yml that was read. Empty: none.
 	File string
+	// Filters name the jobs that nobody is told about.
+	Filters []openlineage.Filter
+	// Additions are what goes into every event.
+	Additions openlineage.Additions
 
 	transport *node        // Transport with origins
 	secrets   []Credential // those of the transport that came from files
@@ -44,6 +49,7 @@ func (l *loader) openLineage(v Variables) {
 		o.Transport = transport
 	}
 	l.noteTransport(o.transport)
+	l.noteSections(root)
 }
 
 // disabled reads OPENLINEAGE_DISABLED, which means nothing but true.
@@ -56,69 +62,6 @@ func (l *loader) disabled(v Variables) bool {
 		}
 		return off, nil
 	})
-}
-
-// The keys of openlineage.yml beside the transport, and the keys that a section may hold. Sections that are not
-// listed may hold any.
-var (
-	sectionNames = []string{"transport", "facets", "filters", "tags", "dataset"}
-	sectionKeys  = map[string][]string{
-		"facets":  {"environment_variables", "source_code_location"},
-		"dataset": {"reducing_enabled", "disabled_trimmers", "extra_trimmers"},
-	}
-)
-
-// sections looks at what stands beside the transport. None of it is acted on in this version, which is said. Filters
-// stop the start: without them events would go out that were to stay in.
-func (l *loader) sections(root *node) {
-	for _, name := range root.keys {
-		section := root.fields[name]
-		if !slices.Contains(sectionNames, name) {
-			l.warn(section.origin.Where(), "is no setting of OpenLineage and does not count")
-			continue
-		}
-		if section.falsy() || name == "transport" {
-			continue
-		}
-		if keys, ok := sectionKeys[name]; ok {
-			l.sectionKeys(section, keys)
-		}
-		if name == "filters" {
-			l.problem(section.origin.Where(), "", errors.New("filters are not in this version: remove them"))
-			continue
-		}
-		if !idle(name, section) {
-			l.warn(section.origin.Where(), "is not in this version and does not count")
-		}
-	}
-}
-
-func (l *loader) sectionKeys(section *node, keys []string) {
-	if section.kind != mapping {
-		l.problem(section.origin.Where(), "", errors.New("takes keys with values"))
-		return
-	}
-	for _, key := range section.keys {
-		if !slices.Contains(keys, key) {
-			l.problem(section.fields[key].origin.Where(), "", errors.New("is no such key here: takes "+strings.Join(keys, ", ")))
-		}
-	}
-}
-
-// idle says whether a section asks for nothing that would not be so anyway.
-func idle(name string, section *node) bool {
-	switch name {
-	case "facets":
-		code := section.get("source_code_location")
-		disabled := code.get("disabled")
-		return section.get("environment_variables").falsy() && (code == nil || disabled == nil || !disabled.falsy())
-	case "dataset":
-		return section.get("reducing_enabled").falsy()
-	case "tags":
-		return section.get("job").falsy() && section.get("run").falsy()
-	default:
-		return false
-	}
 }
 
 func (o OpenLineage) secretsChanged() bool { return slices.ContainsFunc(o.secrets, Credential.Changed) }

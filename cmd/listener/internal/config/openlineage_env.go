@@ -102,7 +102,9 @@ func (l *loader) insert(root *node, variable dynamic) {
 			l.warn(leaf.origin.Where(), "does not count: %s replaces it", variable.origin.Where())
 		})
 	}
-	at.put(key, l.dynamicValue(variable))
+	value := l.dynamicValue(variable)
+	value.hideKeys(key)
+	at.put(key, value)
 }
 
 // dynamicValue is JSON where the text is, else the text.
@@ -161,7 +163,9 @@ func jsonValue(decoder *json.Decoder, origin Origin) (*node, error) {
 		return value, err
 	}
 	if n, ok := token.(json.Number); ok {
-		return newScalar(jsonNumber(n), origin), nil
+		value := newScalar(jsonNumber(n), origin)
+		value.digits = n.String()
+		return value, nil
 	}
 	return newScalar(token, origin), nil
 }

@@ -10,7 +10,8 @@ import (
 type node struct {
 	origin Origin
 	kind   kind
-	value  any // a scalar: string, bool, int, float64 or nil
+	value  any    // a scalar: string, bool, int, float64 or nil
+	digits string // a number as it is written; empty: it is none
 	keys   []string
 	fields map[string]*node // a map's, by key
 	items  []*node          // a list's

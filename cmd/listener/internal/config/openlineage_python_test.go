@@ -29,7 +29,6 @@ var decidedOtherwise = map[string]string{
 	"yaml list":                  "takes keys with values",                   // likewise
 	"two documents":              "takes one YAML document",                  // likewise
 	"environment without type":   "OPENLINEAGE__TRANSPORT__TYPE: is not set", // likewise
-	"unknown filter key":         "filters are not in this version",          // Python refuses the key
 	"type is empty":              "",                                         // as Python: the console
 	"http does not take the url": "left to the factory",
 	"async_http from yaml does not take the url": "left to the factory",

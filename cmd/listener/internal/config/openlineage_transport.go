@@ -49,7 +49,9 @@ func (l *loader) chooseTransport(root, legacy *node) *node {
 		l.problem(rest.origin.child("type").Where(), "", errors.New("is not set: takes the transport's type, such as http"))
 		return only("console")
 	default:
-		l.warn("OPENLINEAGE_URL", "is not set, nor is another transport: events go to standard output")
+		l.warnings = append(l.warnings, Warning{
+			Where: "OPENLINEAGE_URL", Text: "is not set, nor is another transport: events go to standard output", Sending: true,
+		})
 		return only("console")
 	}
 }

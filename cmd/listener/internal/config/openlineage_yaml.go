@@ -84,6 +84,7 @@ func (l *loader) parseYAML(file string, content []byte) *node {
 		l.problem(fmt.Sprintf("%s:%d", file, root.origin.Line), "", errors.New("takes keys with values, such as transport: {type: console}"))
 		return nil
 	}
+	root.hideKeys("")
 	return root
 }
 
@@ -159,7 +160,12 @@ func (b *yamlBuilder) value(n *yaml.Node, key string) (*node, error) {
 	case yaml.MappingNode:
 		return b.mapping(n, origin)
 	default:
-		return newScalar(yamlScalar(n), origin), nil
+		value := newScalar(yamlScalar(n), origin)
+		switch value.value.(type) {
+		case int, float64:
+			value.digits = n.Value
+		}
+		return value, nil
 	}
 }
 

@@ -39,6 +39,8 @@ func (p Problems) Error() string {
 type Warning struct {
 	Where string
 	Text  string
+	// Sending: it only matters to who sends events somewhere.
+	Sending bool
 }
 
 // String is the warning in one line.
