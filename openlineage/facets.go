@@ -93,6 +93,17 @@ func (f Facets) Merge(over Facets) Facets {
 	return Facets{byKey: byKey}
 }
 
+// Without returns the facets but those whose key drop is true of.
+func (f Facets) Without(drop func(key string) bool) Facets {
+	byKey := make(map[string]entry, len(f.byKey))
+	for key, e := range f.byKey {
+		if !drop(key) {
+			byKey[key] = e
+		}
+	}
+	return Facets{byKey: byKey}
+}
+
 // Len returns the number of facets.
 func (f Facets) Len() int { return len(f.byKey) }
 

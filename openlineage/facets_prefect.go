@@ -33,6 +33,18 @@ type PrefectRunFacet struct {
 	Cached    *bool  `json:"cached,omitempty"`
 	// Inferred says that Prefect never told this end: it was concluded from the flow's end or from the run being gone.
 	Inferred *bool `json:"inferred,omitempty"`
+	// DatasetsRepeated says that the run named no datasets, and that those of its job's last good run stand here.
+	DatasetsRepeated bool `json:"datasetsRepeated,omitempty"`
+}
+
+// PrefectAssetDatasetFacet holds what Prefect knows of an asset beyond what other facets say. Its schema is
+// facets/PrefectAssetDatasetFacet.json.
+type PrefectAssetDatasetFacet struct {
+	AssetKey       string          `json:"assetKey"` // without credentials
+	AssetName      string          `json:"assetName,omitempty"`
+	URL            string          `json:"url,omitempty"`            // the asset's page
+	MaterializedBy string          `json:"materializedBy,omitempty"` // a tool, such as dbt
+	Metadata       json.RawMessage `json:"metadata,omitempty"`       // what the task added, secrets masked
 }
 
 // PrefectDeploymentRunFacet names the deployment that a run came from. Its schema is
@@ -64,6 +76,9 @@ func (f PrefectDeploymentRunFacet) MarshalJSON() ([]byte, error) {
 func (PrefectRunFacet) Key() string { return "prefect_run" }
 
 // Key implements Facet.
+func (PrefectAssetDatasetFacet) Key() string { return "prefect_asset" }
+
+// Key implements Facet.
 func (PrefectDeploymentRunFacet) Key() string { return "prefect_deployment" }
 
 // SchemaURL implements Facet.
@@ -74,6 +89,11 @@ func (PrefectRunFacet) SchemaURL(producer string) string {
 // SchemaURL implements Facet.
 func (PrefectDeploymentRunFacet) SchemaURL(producer string) string {
 	return ownSchema(producer, "PrefectDeploymentRunFacet")
+}
+
+// SchemaURL implements Facet.
+func (PrefectAssetDatasetFacet) SchemaURL(producer string) string {
+	return ownSchema(producer, "PrefectAssetDatasetFacet")
 }
 
 func ownSchema(producer, name string) string {

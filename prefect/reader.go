@@ -12,6 +12,7 @@ import (
 // Lister lists runs and all that belongs to them; *Client is one.
 type Lister interface {
 	RunLister
+	EventLister
 	Artifacts(ctx context.Context, f Filter) (Page[Artifact], error)
 	Flows(ctx context.Context, f Filter) (Page[Flow], error)
 	Deployments(ctx context.Context, f Filter) (Page[Deployment], error)
@@ -62,6 +63,7 @@ type Reader struct {
 	flows        *cache[Flow]
 	deployments  *cache[Deployment]
 	placeholders *cache[TaskRun]
+	events       eventsOffer
 	stock        *stock
 	fits         struct{ flows, tasks *fit } // of artifacts to flow runs and task runs
 }

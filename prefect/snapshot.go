@@ -13,6 +13,9 @@ type Snapshot struct {
 	// Artifacts are all table artifacts that the run itself made, every version of a key. They are read when the run
 	// has ended.
 	Artifacts []Artifact
+	// Assets are the events about assets of a task run that has ended, in the order in which they occurred. They are
+	// read apart from the rest, where the server shows them.
+	Assets []AssetEvent
 
 	Server Server
 }

@@ -75,6 +75,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		s.giveToken(w, r)
 	case path == "admin/version":
 		reply(w, http.StatusOK, s.version)
+	case path == "events/filter" && r.Method == http.MethodPost, path == "events/filter/next" && r.Method == http.MethodGet:
+		body, _ := io.ReadAll(r.Body) // it is in memory
+		s.answerEvents(w, r, body)
 	case len(parts) == 2 && slices.Contains(kinds, parts[0]) && parts[1] == "filter":
 		if r.Method != http.MethodPost {
 			reply(w, http.StatusMethodNotAllowed, map[string]any{"detail": "Method Not Allowed"})

@@ -62,10 +62,12 @@ type Server struct {
 	secret        string // the same, as a websocket's first message holds it
 	csrfLifetime  time.Duration
 	postgres      bool
+	noEvents      bool
 	sockets       *sockets // nil: refused
 
 	mu       sync.Mutex
 	tables   map[string]*table
+	events   []storedEvent
 	numbers  map[string]int // of the rows made so far, for their ids
 	tokens   map[string]token
 	scripts  []*script
