@@ -44,7 +44,7 @@ type Telling struct {
 // every row of every poll. Artifacts need to be read only where it says yes.
 func (a *Adapter) News(s prefect.Snapshot, told Told) bool {
 	r, ok := rowOf(s)
-	if !ok || r.standIn || r.state == nil {
+	if !ok || r.standIn || r.state == nil || told.Ruling.Silent() && r.kind == TaskRun {
 		return false
 	}
 	return len(r.steps(told)) > 0 || backAgain(told)
@@ -65,6 +65,9 @@ func (a *Adapter) Tell(s prefect.Snapshot, told Told, upstream map[uuid.UUID]Tol
 	if len(steps) == 0 && !backAgain(told) {
 		return Telling{Told: told}
 	}
+	if told.Ruling.Silent() {
+		return quiet(told, steps)
+	}
 	n := a.narrate(told)
 	for _, step := range steps {
 		if !step.ends() {
@@ -78,6 +81,16 @@ func (a *Adapter) Tell(s prefect.Snapshot, told Told, upstream map[uuid.UUID]Tol
 	telling := n.telling(steps)
 	telling.Told.Missed = time.Time{} // the run is there
 	return telling
+}
+
+// quiet is the telling of a run that is not told about. How far a flow run has come is noted all the same, since its end
+// ends the tasks in it that are told about. Of a task run there is nothing to note.
+func quiet(told Told, steps []step) Telling {
+	if told.Kind == FlowRun {
+		told = told.after(steps)
+		told.Missed = time.Time{}
+	}
+	return Telling{Told: told}
 }
 
 // narration collects the events of one Tell.

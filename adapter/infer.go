@@ -53,6 +53,11 @@ func (a *Adapter) InferGone(told Told, at time.Time) Telling {
 
 // infer makes an end that Prefect never told. The error message goes with a FAIL only.
 func (a *Adapter) infer(s prefect.Snapshot, told Told, end step, message string) Telling {
+	if told.Ruling.Silent() {
+		telling := Telling{Told: told.after([]step{end})}
+		telling.Told.Inferred = true
+		return telling
+	}
 	n := a.narrate(told)
 	r, _ := rowOf(s)
 	facets := a.startFacets(s, r, told, nil)

@@ -23,7 +23,9 @@ func (a *Adapter) Pin(s prefect.Snapshot, parent *Told) (Told, []Warning) {
 	p.job()
 	p.ancestry()
 	p.told.Run.RunID = p.runID()
-	p.facets()
+	if p.decide(); !p.told.Ruling.Silent() {
+		p.facets()
+	}
 	return p.told, p.warnings
 }
 
@@ -66,6 +68,16 @@ func (p *pinning) belongs() {
 	if s.Deployment != nil {
 		p.told.DeploymentID = s.Deployment.ID
 	}
+}
+
+// decide fixes whether the run is told about.
+func (p *pinning) decide() {
+	author := wordOf(p.snapshot, p.row)
+	if author.odd != "" {
+		p.warn("policy-tag", "%s", author.odd)
+	}
+	p.told.Ruling = p.adapter.settings.Policy.decide(
+		matterOf(p.snapshot, p.row), author, inherited(p.snapshot, p.parent)).Ruling
 }
 
 // job fills in the job's namespace and name.
@@ -151,8 +163,12 @@ func (p *pinning) taskFlowName() string {
 }
 
 // ancestry fills in parent, root and ancestor. The root on every level is the top flow run, or what stands above it
-// outside of Prefect.
+// outside of Prefect. Flow runs that are not told about are passed over: a consumer would make up a run for each.
 func (p *pinning) ancestry() {
+	if p.parent != nil && p.parent.Ruling.Silent() {
+		p.told.Parent, p.told.Root, p.told.Ancestor = p.parent.Parent, p.parent.Root, p.parent.Ancestor
+		return
+	}
 	if p.parent != nil {
 		parent := p.parent.Run
 		root := parent

@@ -216,12 +216,12 @@ func upstreams(s prefect.Snapshot) []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-// dependencies returns the upstream runs that are known, sorted by job and run. Two ids may name one run: a subflow's
-// placeholder and the subflow.
+// dependencies returns the upstream runs that are known and told about, sorted by job and run: a consumer would make up a
+// job for any other. Two ids may name one run: a subflow's placeholder and the subflow.
 func dependencies(s prefect.Snapshot, upstream map[uuid.UUID]Told) []openlineage.JobDependency {
 	var refs []RunRef
 	for _, id := range upstreams(s) {
-		if t, ok := upstream[id]; ok && t.Run.RunID != uuid.Nil && t.Run.Name != "" {
+		if t, ok := upstream[id]; ok && t.Run.RunID != uuid.Nil && t.Run.Name != "" && !t.Ruling.Silent() {
 			refs = append(refs, t.Run)
 		}
 	}

@@ -71,6 +71,8 @@ type Settings struct {
 	Filters []openlineage.Filter
 	// Additions are what goes into every event.
 	Additions openlineage.Additions
+	// Policy says which runs are told about.
+	Policy Policy
 	// UIURL is where people see Prefect's pages; it counts before the address that the server names. Empty: that one.
 	UIURL string
 }

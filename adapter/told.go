@@ -44,6 +44,9 @@ type Told struct {
 	Root      *RunRef   // nil: no parent
 	Ancestor  uuid.UUID // Prefect id of the nearest told ancestor, whose first event goes first; zero: none
 	JobFacets []byte    // canonical JSON of the job's facets
+	// Ruling says whether the run is told about. Of one that is not, Parent, Root and Ancestor are those that runs
+	// inside it have: of the nearest run above that is told about.
+	Ruling Ruling
 
 	// Where the run belongs, for its children and for looking up names. Zero: none.
 	FlowRunID    uuid.UUID // a task run's flow run; a subflow's parent flow run

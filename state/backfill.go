@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // Backfill is a job that a command handed to the running daemon.
 type Backfill struct {
@@ -49,4 +53,6 @@ type Progress struct {
 	Enqueued int64 `json:"enqueued"` // events
 	Repeated int64 `json:"repeated"` // events that were said before
 	LastSeq  int64 `json:"last_seq"` // the last of its events in the outbox
+	// Missing are runs that were asked for by id and that Prefect doesn't have.
+	Missing []uuid.UUID `json:"missing,omitempty"`
 }

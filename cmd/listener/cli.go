@@ -34,8 +34,10 @@ Examples:
   listener deadletters list -o json
   listener destinations park marquez
 
-Exit codes: 0 done or stopped by a signal, 1 error, 2 settings or usage, 3 can't start (store, lock, address),
-4 damaged store, 5 disk failure; 130 and 143 when a second signal ends it at once.`
+Exit codes: 0 done, 1 error (also where --run names a run that Prefect doesn't have), 2 settings or usage,
+3 can't start (store, lock, address), 4 damaged store, 5 disk failure. A signal ends run with 0, once all is in order, and a second one ends it at once with
+130 or 143; the other commands end with 130 or 143 at the first. What a backfill had put into the outbox by then is
+delivered by the next listener that runs.`
 
 // execute carries out a command line and returns the exit code.
 func execute(ctx context.Context, p *process) int {

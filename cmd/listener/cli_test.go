@@ -104,7 +104,7 @@ func TestExitCodes(t *testing.T) {
 			t.Parallel()
 			equal(t, test.want, exitCode(test.ctx, test.err))
 			r := newRig()
-			r.err = test.err
+			r.err, r.result = test.err, app.BackfillResult{Runs: 1}
 			equal(t, test.want, r.doIn(test.ctx, "preview", "--since", "1h"))
 			if said := r.stderr.Len() > 0; said != (test.err != nil && test.name != "told already") {
 				t.Errorf("standard error: %q", r.stderr.String())
@@ -152,10 +152,50 @@ func TestBackfill(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := newRig()
+	r.result = app.BackfillResult{Runs: 1}
 	r.want(t, exitOK, "preview", "--since", "1d12h ago")
-	equal(t, []any{app.BackfillRequest{Since: today.Add(-36 * time.Hour)}, false}, []any{r.request, r.explain})
+	equal(t, []any{app.BackfillRequest{Since: today.Add(-36 * time.Hour)}, app.ShowEvents}, []any{r.request, r.show})
+	r.want(t, exitOK, "preview", "--since", "1h", "-o", "json")
+	equal(t, app.ShowEvents, r.show)
 	r.want(t, exitOK, "preview", "--since", "1h", "--explain")
-	equal(t, true, r.explain)
+	equal(t, app.ShowWhy, r.show)
+	r.want(t, exitOK, "preview", "--since", "1h", "--explain", "-o", "json")
+	equal(t, app.ShowWhyJSON, r.show)
+	equal(t, "", r.stderr.String())
+}
+
+func TestHistoryThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	id := uuid.MustParse("5b8b2f0e-2a4b-4c0e-9d9e-0a3f6c1c2d4e")
+	for _, command := range []string{"preview", "backfill"} {
+		for _, test := range []struct {
+			args   []string
+			result app.BackfillResult
+			code   int
+			said   string
+		}{
+			{[]string{"--run", id.String()}, app.BackfillResult{Missing: []uuid.UUID{id}}, exitError,
+				"listener: --run " + id.String() + ": Prefect has no such run\n"},
+			{[]string{"--run", id.String(), "--run", uuid.Nil.String()}, app.BackfillResult{Runs: 2, Missing: []uuid.UUID{uuid.Nil}}, exitError,
+				"listener: --run " + uuid.Nil.String() + ": Prefect has no such run\n"},
+			{[]string{"--run", id.String(), "--since", "1h"}, app.BackfillResult{}, exitOK,
+				"listener: nothing was read: the runs that --run names neither started nor ended between --since and --until\n"},
+			{[]string{"--flow", "etl", "--since", "1h"}, app.BackfillResult{}, exitOK,
+				"listener: nothing was read: Prefect shows no run of a flow named \"etl\" that started or ended in that stretch (case counts)\n"},
+			{[]string{"--since", "1h"}, app.BackfillResult{}, exitOK,
+				"listener: nothing was read: Prefect shows no run that started or ended in that stretch\n"},
+			{[]string{"--flow", "etl", "--since", "1h"}, app.BackfillResult{Runs: 1}, exitOK, ""},
+		} {
+			r := newRig()
+			r.result = test.result
+			r.want(t, test.code, append([]string{command}, test.args...)...)
+			_, said, _ := strings.Cut("\n"+r.stderr.String(), "listener: ")
+			if said != "" {
+				said = "listener: " + said
+			}
+			equal(t, test.said, said)
+		}
+	}
 }
 
 func TestStatus(t *testing.T) {

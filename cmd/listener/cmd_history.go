@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/app"
@@ -35,11 +36,31 @@ func (c *backfillCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	if c.json() {
-		return printJSON(p.stdout, result)
+		err = printJSON(p.stdout, result)
+	} else {
+		// Standard output belongs to the console transport's events.
+		_, err = fmt.Fprintf(p.stderr, "%s read, %s sent%s\n", count(result.Runs, "run", "runs"), count(result.Events, "event", "events"), told(result))
 	}
-	// Standard output belongs to the console transport's events.
-	_, err = fmt.Fprintf(p.stderr, "%s read, %s sent%s\n", count(result.Runs, "run", "runs"), count(result.Events, "event", "events"), told(result))
-	return err
+	return errors.Join(err, c.notFound(p, result))
+}
+
+// notFound says what was asked for and is not there. A run that was named and doesn't exist is an error, since the caller
+// counts on it; a stretch in which nothing ran may be as it should be, and is worth a word.
+func (w window) notFound(p *process, result app.BackfillResult) error {
+	var missing []error
+	for _, id := range result.Missing {
+		missing = append(missing, fmt.Errorf("--run %s: Prefect has no such run", id))
+	}
+	switch {
+	case len(missing) > 0 || result.Runs > 0:
+	case len(w.Run) > 0:
+		_, _ = fmt.Fprintln(p.stderr, "listener: nothing was read: the runs that --run names neither started nor ended between --since and --until")
+	case w.Flow != "":
+		_, _ = fmt.Fprintf(p.stderr, "listener: nothing was read: Prefect shows no run of a flow named %q that started or ended in that stretch (case counts)\n", w.Flow)
+	default:
+		_, _ = fmt.Fprintln(p.stderr, "listener: nothing was read: Prefect shows no run that started or ended in that stretch")
+	}
+	return errors.Join(missing...)
 }
 
 func told(r app.BackfillResult) string {
@@ -56,7 +77,20 @@ func told(r app.BackfillResult) string {
 // previewCmd shows what history would be sent.
 type previewCmd struct {
 	window
-	Explain bool `help:"With the reasons, in the log."`
+	Explain bool `help:"Say of each run why it is or is not told about: in the log, or with -o json on standard output, one run a line in place of the events."`
+	output
+}
+
+// show says what is asked for. The events are JSON in any case.
+func (c *previewCmd) show() app.Show {
+	switch {
+	case !c.Explain:
+		return app.ShowEvents
+	case c.json():
+		return app.ShowWhyJSON
+	default:
+		return app.ShowWhy
+	}
 }
 
 // Run prints what the flags name.
@@ -69,5 +103,9 @@ func (c *previewCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	return p.do.preview(ctx, options, request, c.Explain)
+	result, err := p.do.preview(ctx, options, request, c.show())
+	if err != nil {
+		return err
+	}
+	return c.notFound(p, result)
 }

@@ -30,7 +30,7 @@ type rig struct {
 
 	options app.Options         // that an action got
 	request app.BackfillRequest // likewise
-	explain bool                // likewise
+	show    app.Show            // likewise
 	result  app.BackfillResult
 	report  app.StatusReport
 
@@ -56,9 +56,9 @@ func newRig() *rig {
 				r.options, r.request = o, q
 				return r.result, r.err
 			},
-			preview: func(_ context.Context, o app.Options, q app.BackfillRequest, explain bool) error {
-				r.options, r.request, r.explain = o, q, explain
-				return r.err
+			preview: func(_ context.Context, o app.Options, q app.BackfillRequest, show app.Show) (app.BackfillResult, error) {
+				r.options, r.request, r.show = o, q, show
+				return r.result, r.err
 			},
 			status: func(_ context.Context, o app.Options) (app.StatusReport, error) {
 				r.options = o

@@ -29,7 +29,7 @@ type process struct {
 type actions struct {
 	run      func(context.Context, app.Options) error
 	backfill func(context.Context, app.Options, app.BackfillRequest) (app.BackfillResult, error)
-	preview  func(ctx context.Context, o app.Options, request app.BackfillRequest, explain bool) error
+	preview  func(ctx context.Context, o app.Options, request app.BackfillRequest, show app.Show) (app.BackfillResult, error)
 	status   func(context.Context, app.Options) (app.StatusReport, error)
 	adopt    func(context.Context, app.Options) (app.Adoption, error)
 	// store opens the store beside a daemon.

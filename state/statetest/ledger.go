@@ -21,6 +21,7 @@ var ledgerTests = map[string]func(t *testing.T, rig Rig){
 	"all of a batch or nothing":              testWholeBatch,
 	"jobs and their datasets":                testJobs,
 	"datasets of the last good run":          testGoodEdges,
+	"runs that are not told about":           testSilent,
 }
 
 func fullEntry() adapter.Told {
@@ -30,7 +31,7 @@ func fullEntry() adapter.Told {
 		Run:      adapter.RunRef{RunID: runID("another id"), Namespace: "prod", Name: "etl.load"},
 		Parent:   &adapter.RunRef{RunID: runID("flow"), Namespace: "prod", Name: "etl"},
 		Root:     &adapter.RunRef{RunID: runID("root"), Namespace: "airflow", Name: "dag.task"},
-		Ancestor: runID("flow"), JobFacets: []byte(`{"jobType":{"jobType":"TASK"}}`),
+		Ancestor: runID("flow"), JobFacets: []byte(`{"jobType":{"jobType":"TASK"}}`), Ruling: 248,
 		FlowRunID: runID("flow run"), FlowID: runID("flow id"), DeploymentID: runID("deployment"),
 		Phase: adapter.Ended, Start: at, EndType: adapter.Fail, End: at.Add(time.Hour), Inferred: true, Missed: at.Add(2 * time.Hour),
 	}
@@ -185,6 +186,28 @@ func testJobs(t *testing.T, rig Rig) {
 	w.must(err)
 	if len(got) != 1 || got[0].Name != "etl.load" {
 		t.Errorf("second page: %+v", got)
+	}
+}
+
+// testSilent keeps entries of runs that are kept back. They are nobody's last run, since no consumer knows of them, but
+// their ends end their tasks.
+func testSilent(t *testing.T, rig Rig) {
+	w := newWorld(t, rig)
+	silent, waiting, task := entry("silent", adapter.Ended), entry("waiting", adapter.Unsaid), entry("task", adapter.Open)
+	silent.Ruling, waiting.Ruling = 255, 1
+	task.Kind, task.FlowRunID, task.Run.Name = adapter.TaskRun, silent.ID, "silent.task"
+	w.commit(state.Batch{Told: []adapter.Told{silent, waiting, task}})
+	w.crash()
+	w.told(map[uuid.UUID]adapter.Told{silent.ID: silent, waiting.ID: waiting, task.ID: task}, silent.ID, waiting.ID, task.ID)
+	jobs, err := w.store.Jobs(w.ctx(), adapter.RunRef{}, 10)
+	w.must(err)
+	if len(jobs) != 1 || jobs[0].Name != "silent.task" {
+		t.Errorf("jobs are %+v", jobs)
+	}
+	orphans, err := w.store.OpenTasksOfEndedFlows(w.ctx(), silent.End, 10)
+	w.must(err)
+	if len(orphans) != 1 || orphans[0].Task.ID != task.ID || orphans[0].Flow.Ruling != silent.Ruling {
+		t.Errorf("orphans are %+v", orphans)
 	}
 }
 

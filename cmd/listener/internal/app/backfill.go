@@ -43,6 +43,8 @@ type BackfillResult struct {
 	Runs     int64 `json:"runs"`     // looked at
 	Events   int64 `json:"events"`   // put into the outbox
 	Repeated int64 `json:"repeated"` // told before and left out
+	// Missing are runs that were asked for by id and that Prefect doesn't have.
+	Missing []uuid.UUID `json:"missing,omitempty"`
 	// ByDaemon: the running daemon did it.
 	ByDaemon bool `json:"by_daemon"`
 }
@@ -121,7 +123,7 @@ func alone(ctx context.Context, o Options, request BackfillRequest) (result Back
 }
 
 func tallied(t ingest.Tally) BackfillResult {
-	return BackfillResult{Runs: int64(t.FlowRuns + t.TaskRuns), Events: int64(t.Events), Repeated: int64(t.Repeated)}
+	return BackfillResult{Runs: int64(t.FlowRuns + t.TaskRuns), Events: int64(t.Events), Repeated: int64(t.Repeated), Missing: t.Missing}
 }
 
 const followEvery = 250 * time.Millisecond
@@ -196,7 +198,10 @@ func handOver(ctx context.Context, o Options, request BackfillRequest) (result B
 		if err != nil {
 			return BackfillResult{}, err
 		}
-		result = BackfillResult{Runs: job.Progress.Runs, Events: job.Progress.Enqueued, Repeated: job.Progress.Repeated, ByDaemon: true}
+		result = BackfillResult{
+			Runs: job.Progress.Runs, Events: job.Progress.Enqueued, Repeated: job.Progress.Repeated,
+			Missing: job.Progress.Missing, ByDaemon: true,
+		}
 		screen.read(result)
 		switch job.Stage {
 		case state.Failed:

@@ -125,8 +125,8 @@ func TestPreviewTellsTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	events := r.history(4)
-	if err := app.Preview(t.Context(), r.options, lastHour(), true); err != nil {
-		t.Fatal(err)
+	if result, err := app.Preview(t.Context(), r.options, lastHour(), app.ShowWhy); err != nil || result.Runs != 12 {
+		t.Fatal(result, err)
 	}
 	if n := len(r.sink.Requests()); n != 0 {
 		t.Errorf("a preview sent %d requests", n)

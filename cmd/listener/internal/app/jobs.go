@@ -95,6 +95,7 @@ func (b *backfillJobs) tell(ctx context.Context, id int64, request BackfillReque
 func progressOf(t ingest.Tally) state.Progress {
 	return state.Progress{
 		Runs: int64(t.FlowRuns + t.TaskRuns), Enqueued: int64(t.Events), Repeated: int64(t.Repeated), LastSeq: t.LastSeq,
+		Missing: t.Missing,
 	}
 }
 

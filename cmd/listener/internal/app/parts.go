@@ -103,10 +103,10 @@ func newAdapter(o Options) (*adapter.Adapter, error) {
 		FlowNameType:  adapter.FlowNameType(names.FlowName),
 		RunIDType:     adapter.RunIDType(names.RunID),
 		DatasetNaming: adapter.DatasetNaming(names.DatasetNaming),
-		Parameters:    names.Parameters,
-		Filters:       o.Config.OpenLineage.Filters,
-		Additions:     o.Config.OpenLineage.Additions,
-		Grace:         o.Config.Grace, UIURL: o.Config.Prefect.UIURL,
+		Parameters:    names.Parameters, Policy: names.Policy,
+		Filters:   o.Config.OpenLineage.Filters,
+		Additions: o.Config.OpenLineage.Additions,
+		Grace:     o.Config.Grace, UIURL: o.Config.Prefect.UIURL,
 	})
 	if err != nil {
 		return nil, &SettingsError{err}

@@ -2,6 +2,8 @@ package config
 
 import (
 	"time"
+
+	"github.com/prefect-openlineage/listener/adapter"
 )
 
 // Config is what the listener runs by.
@@ -56,6 +58,8 @@ type Names struct {
 	RunID string
 	// DatasetNaming is spec or verbatim.
 	DatasetNaming string
+	// Policy says which runs are told about.
+	Policy adapter.Policy
 	// Parameters: flow runs' parameters go into events, masked.
 	Parameters bool
 }

@@ -17,6 +17,7 @@ func (l *loader) names(v Variables) {
 	n := &l.cfg.Names
 	n.Namespace = read(l, l.env("OPENLINEAGE_NAMESPACE", v.OpenLineageNamespace), DefaultNamespace, plain, namespace)
 	n.Producer = read(l, l.env("LISTENER_PRODUCER", v.Producer), openlineage.Producer(l.in.Version), plain, producer)
+	n.Policy = l.policy(l.env("LISTENER_POLICY", v.Policy))
 	n.Parameters = read(l, l.env("LISTENER_PARAMETERS", v.Parameters), false, yesNo, boolean)
 	n.TaskName = l.choose(l.taskName(v), "qualified", "base", "full")
 	n.FlowName = l.choose(l.env("FLOW_NAME_TYPE", v.FlowNameType), "flow", "flow-run", "path")
@@ -25,7 +26,7 @@ func (l *loader) names(v Variables) {
 	l.choose(l.env("DATASETS_ON_FAILURE", v.DatasetsOnFailure), "observed")
 	l.choose(l.env("FLOW_DATASETS", v.FlowDatasets), "none")
 	// These decide what leaves the house or under which name: to go on without them would say what can't be unsaid.
-	for _, later := range []raw{l.env("LISTENER_POLICY", v.Policy), l.env("DATASET_MAP", v.DatasetMap)} {
+	for _, later := range []raw{l.env("DATASET_MAP", v.DatasetMap)} {
 		if later.text != "" {
 			l.problem(later.name, "", errors.New("is not in this version: unset it"))
 		}

@@ -141,7 +141,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"LISTENER_LOG_FORMAT", "xml", "xml: takes json or console"},
 		{"LISTENER_PRODUCER", "ours", "ours: takes a URI, such as https://example.com/lineage"},
 		{"LISTENER_PARAMETERS", "some", "some: takes true or false"},
-		{"LISTENER_POLICY", "x", ": is not in this version: unset it"},
+		{"LISTENER_POLICY", "x", ": takes rules as JSON, or a file that holds them: /srv/app/x: file does not exist"},
 		{"TASK_NAME_TYPE", "long", "long: takes qualified, base or full"},
 		{"JOB_NAME_TYPE", "long", "long: takes qualified, base or full"},
 		{"FLOW_NAME_TYPE", "task", "task: takes flow, flow-run or path"},

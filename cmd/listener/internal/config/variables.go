@@ -51,7 +51,7 @@ type Variables struct {
 	LogFormat      string `envconfig:"LISTENER_LOG_FORMAT" desc:"json or console; default console on a terminal, else json"`
 	Producer       string `envconfig:"LISTENER_PRODUCER" desc:"the producer that events name, a URI; default this version's source"`
 	Parameters     string `envconfig:"LISTENER_PARAMETERS" desc:"true: events carry the parameters of flow runs, secrets masked; default false"`
-	Policy         string `envconfig:"LISTENER_POLICY" desc:"which runs are told about; not in this version"`
+	Policy         string `envconfig:"LISTENER_POLICY" desc:"which runs are told about: a list of rules as JSON, or a file that holds one; default every run"`
 
 	TaskNameType      string `envconfig:"TASK_NAME_TYPE" desc:"job names of tasks: qualified (flow.task), base (task) or full (the run's name); default qualified"`
 	JobNameType       string `envconfig:"JOB_NAME_TYPE" desc:"old name of TASK_NAME_TYPE, read where that is unset"`

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/prefect-openlineage/listener/prefect"
 )
 
@@ -20,6 +22,8 @@ type Tally struct {
 	TaskRuns int `json:"task_runs"`
 	Events   int `json:"events"`   // put into the outbox
 	Repeated int `json:"repeated"` // told before and left out
+	// Missing are runs that were asked for by id and that Prefect doesn't have.
+	Missing []uuid.UUID `json:"missing,omitempty"`
 	// LastSeq is the last place in the outbox that one of the events took; 0: none.
 	LastSeq int64 `json:"-"`
 }
@@ -58,6 +62,7 @@ func (b *Backfill) Run(ctx context.Context, query prefect.HistoryQuery, mode Mod
 		tally.TaskRuns += len(changes.TaskRuns)
 		tally.Events += committed.Enqueued
 		tally.Repeated += committed.Repeated
+		tally.Missing = append(tally.Missing, changes.Gone...)
 		tally.LastSeq = max(tally.LastSeq, committed.LastSeq)
 		if b.Progress != nil {
 			b.Progress(tally)

@@ -59,6 +59,9 @@ func (p *portion) recall(ctx context.Context, ids []uuid.UUID) error {
 		return fmt.Errorf("reading %d ledger entries: %w", len(ask), err)
 	}
 	for id, told := range entries {
+		if p.mode.Resend && told.Ruling.Silent() {
+			continue // who sends again may have changed the rules for it
+		}
 		p.known[id] = told
 		if told.Phase != adapter.Unsaid {
 			p.remembered[id] = true
@@ -140,7 +143,7 @@ func (p *portion) unknownFlows(ctx context.Context, atHand []prefect.FlowRun, wa
 	for _, id := range wanted {
 		_, have := p.flows[id]
 		told, known := p.known[id]
-		if skip[id] || have || p.gone[id] || (known && told.Phase != adapter.Unsaid) {
+		if skip[id] || have || p.gone[id] || (known && (told.Phase != adapter.Unsaid || told.Ruling.Silent())) {
 			continue
 		}
 		skip[id] = true
@@ -247,5 +250,6 @@ func (p *portion) pin(id uuid.UUID, s prefect.Snapshot, parent *adapter.Told) *a
 	p.warnings = append(p.warnings, warnings...)
 	p.known[id] = told
 	p.fresh[id] = true
+	p.decided[id] = p.adapter.Decide(s, parent)
 	return &told
 }

@@ -1,8 +1,10 @@
 package ingest
 
 import (
+	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -24,6 +26,7 @@ type Metrics struct {
 	enqueued     *prometheus.CounterVec
 	repeated     prometheus.Counter
 	warnings     *prometheus.CounterVec
+	decisions    *prometheus.CounterVec
 	deferrals    prometheus.Counter
 	inferredEnds prometheus.Counter
 	ingestPaused prometheus.Gauge
@@ -59,8 +62,12 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			"resource", "flow_runs", "task_runs", "artifacts", "flows", "deployments"),
 		enqueued: vector("events_enqueued_total", "Events put into the outbox.", "event_type",
 			string(adapter.Start), string(adapter.Running), string(adapter.Complete), string(adapter.Fail), string(adapter.Abort)),
-		repeated:     counter("events_duplicate_total", "Events that were made again and left out, since they had been told."),
-		warnings:     vector("warnings_total", "Oddities in Prefect's data that did not stop an event.", "rule"),
+		repeated: counter("events_duplicate_total", "Events that were made again and left out, since they had been told."),
+		warnings: vector("warnings_total", "Oddities in Prefect's data that did not stop an event.", "rule"),
+		decisions: with.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "policy_decisions_total",
+			Help: "Runs seen for the first time, by what decided whether they are told about (a rule of LISTENER_POLICY by its number) and how.",
+		}, []string{"by", "told"}),
 		deferrals:    counter("deferrals_total", "Runs left for the next poll because something they refer to was not there yet."),
 		inferredEnds: counter("inferred_ends_total", "Ends that Prefect never told and that were inferred."),
 		ingestPaused: gauge("ingest_paused", "1 while reading rests, because the store must not grow or belongs to another Prefect."),
@@ -108,4 +115,20 @@ func (m *Metrics) events(events []adapter.Event) {
 
 func (m *Metrics) inferred(ends int) { m.inferredEnds.Add(float64(ends)) }
 
-func (m *Metrics) warning(rule string, times int) { m.warnings.WithLabelValues(rule).Add(float64(max(times, 1))) }
+// expect makes the series of everything that may decide about runs, so that each begins at 0.
+func (m *Metrics) expect(by []string) {
+	for _, word := range by {
+		m.decisions.WithLabelValues(word, "true")
+		m.decisions.WithLabelValues(word, "false")
+	}
+}
+
+func (m *Metrics) decided(runs map[uuid.UUID]adapter.Decision) {
+	for _, d := range runs {
+		m.decisions.WithLabelValues(d.By, strconv.FormatBool(!d.Ruling.Silent())).Inc()
+	}
+}
+
+func (m *Metrics) warning(rule string, times int) {
+	m.warnings.WithLabelValues(rule).Add(float64(max(times, 1)))
+}

@@ -37,6 +37,9 @@ type portion struct {
 	// upstream holds, by the id that task inputs name, the entry of each upstream run.
 	upstream map[uuid.UUID]adapter.Told
 
+	// decided says of the runs first seen here why they are told about or not.
+	decided map[uuid.UUID]adapter.Decision
+
 	events   []adapter.Event
 	edges    map[uuid.UUID][]adapter.Edge
 	warnings []adapter.Warning
@@ -51,7 +54,7 @@ func newPortion(r *Recorder, changes prefect.Changes, mode Mode) *portion {
 		remembered: map[uuid.UUID]bool{},
 		flows:      map[uuid.UUID]prefect.Snapshot{}, gone: map[uuid.UUID]bool{},
 		upstream: map[uuid.UUID]adapter.Told{}, edges: map[uuid.UUID][]adapter.Edge{},
-		bad: changes.Bad,
+		decided: map[uuid.UUID]adapter.Decision{}, bad: changes.Bad,
 	}
 }
 
@@ -137,6 +140,7 @@ func (p *portion) batch() (state.Batch, error) {
 
 func (p *portion) report(committed state.Committed, b state.Batch) {
 	p.metrics.recorded(p.changes, b, committed, p.deferred)
+	p.metrics.decided(p.decided)
 	p.warn(p.warnings)
 	for _, row := range p.bad {
 		p.log.Warn("a row could not be read and is kept in quarantine",

@@ -53,6 +53,7 @@ func NewRecorder(a *adapter.Adapter, reader Reader, ledger Ledger, log *zap.Logg
 	if stored == nil {
 		stored = func() {}
 	}
+	metrics.expect(a.DecidedBy())
 	return &Recorder{adapter: a, reader: reader, ledger: ledger, log: log, metrics: metrics, stored: stored}
 }
 

@@ -90,6 +90,7 @@ type rig struct {
 	reader   *prefect.Reader
 	ledger   *ledger
 	recorder *ingest.Recorder
+	registry *prometheus.Registry
 	stored   int
 }
 
@@ -97,13 +98,23 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, prefect: prefecttest.New(t), ledger: newLedger()}
 	r.reader = prefect.NewReader(r.prefect.Client(t), prefect.ReaderConfig{Keep: time.Nanosecond})
-	a, err := adapter.New(adapter.Settings{Producer: "https://example.com/producer", Version: "1", Grace: grace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.recorder = ingest.NewRecorder(a, r.reader, r.ledger, zap.NewNop(), ingest.NewMetrics(prometheus.NewRegistry()),
-		func() { r.stored++ })
+	r.restart()
 	return r
+}
+
+// restart makes the recorder anew over the same ledger, as a new process with these rules does.
+func (r *rig) restart(rules ...adapter.Rule) {
+	r.t.Helper()
+	policy, err := adapter.NewPolicy(rules)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a, err := adapter.New(adapter.Settings{Producer: "https://example.com/producer", Version: "1", Grace: grace, Policy: policy})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.registry = prometheus.NewRegistry()
+	r.recorder = ingest.NewRecorder(a, r.reader, r.ledger, zap.NewNop(), ingest.NewMetrics(r.registry), func() { r.stored++ })
 }
 
 func (r *rig) record(c prefect.Changes, mode ingest.Mode) {
