@@ -1,6 +1,7 @@
 package openlineage_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -317,7 +318,25 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
+// canary is a password that no name may hold.
+const canary = "Qz7xCanary"
+
+// place is the beginning of a URI behind which a user and a password may stand.
+var place = regexp.MustCompile(`^(?:jdbc:)?[a-zA-Z][a-zA-Z0-9+.-]*://`)
+
 func checkNamed(t fataler, uri, table string, mode openlineage.Naming) {
+	if strings.Contains(uri+table, canary) {
+		return
+	}
+	checkNames(t, uri, table, mode)
+	if prefix := place.FindString(uri); prefix != "" {
+		checkNames(t, prefix+"user:"+canary+"@"+uri[len(prefix):], table, mode)
+		checkNames(t, uri+"?password="+canary, table, mode)
+	}
+}
+
+// checkNames names a dataset: what comes out may be sent, holds no password, and comes out each time.
+func checkNames(t fataler, uri, table string, mode openlineage.Naming) {
 	namespace, name, err := openlineage.NameDataset(uri, table, mode)
 	if err != nil {
 		return
@@ -326,6 +345,9 @@ func checkNamed(t fataler, uri, table string, mode openlineage.Naming) {
 	if err != nil || gotSpace != namespace || gotName != name {
 		t.Fatalf("NameDataset(%q, %q) = %q, %q, of which CheckDataset makes %q, %q, %v", uri, table, namespace, name,
 			gotSpace, gotName, err)
+	}
+	if strings.Contains(namespace+name, canary) {
+		t.Fatalf("NameDataset(%q, %q) = %q, %q, which hold the password", uri, table, namespace, name)
 	}
 	againSpace, againName, err := openlineage.NameDataset(uri, table, mode)
 	if err != nil || againSpace != namespace || againName != name {
