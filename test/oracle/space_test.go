@@ -36,8 +36,10 @@ func (w *world) resumed(within time.Duration) {
 		code, _ := w.daemon.get("/readyz")
 		return code == http.StatusOK
 	})
-	if lines := w.daemon.lines("reading from Prefect goes on"); len(lines) != 1 {
-		w.t.Errorf("the log says %d times that reading goes on, not once", len(lines))
+	// An outbox that drains slowly may fill again: every pause has its end, and each is said once.
+	on, off := w.daemon.lines("reading from Prefect goes on"), w.daemon.lines("reading from Prefect is paused")
+	if len(on) == 0 || len(on) > len(off) {
+		w.t.Errorf("the log says %d times that reading is paused, and %d times that it goes on", len(off), len(on))
 	}
 }
 
