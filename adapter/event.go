@@ -44,10 +44,14 @@ type Key struct {
 // Key returns the event's identity.
 func (e Event) Key() Key { return Key{Run: e.Run, Type: e.Type, Time: e.Time.UTC()} }
 
-// Edge is a dataset that a run's end named, for pages that show jobs and their datasets.
+// Edge is a dataset that a run's end named, for pages that show jobs and their datasets and for failed runs that repeat
+// those of an earlier run.
 type Edge struct {
 	Namespace, Name string // of the dataset
 	Output          bool   // false: an input
+	// Facets is canonical JSON of what the end said of the dataset itself, as far as it holds for other runs too;
+	// empty: nothing.
+	Facets string `json:",omitempty"`
 }
 
 // Warning is something odd in Prefect's data that did not stop the event: one line that names the run and the

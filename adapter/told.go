@@ -59,4 +59,5 @@ type Told struct {
 	End      time.Time // its eventTime
 	Inferred bool      // the last end was inferred, not read
 	Missed   time.Time // server time of the first 404 since the run was last seen; zero: none
+	Named    uint64    // a fingerprint of the datasets that the last end named; zero: none
 }

@@ -113,9 +113,13 @@ func TestWorkersAhead(t *testing.T) {
 func TestServersWithoutEvents(t *testing.T) {
 	t.Parallel()
 	refusals := map[string]func(*prefecttest.Server){
-		"2.20":            func(*prefecttest.Server) {},
-		"forbidden":       func(s *prefecttest.Server) { s.FaultAlways(prefecttest.Path("/events"), prefecttest.Status(http.StatusForbidden)) },
-		"another refusal": func(s *prefecttest.Server) { s.FaultAlways(prefecttest.Path("/events"), prefecttest.Status(http.StatusUnprocessableEntity)) },
+		"2.20": func(*prefecttest.Server) {},
+		"forbidden": func(s *prefecttest.Server) {
+			s.FaultAlways(prefecttest.Path("/events"), prefecttest.Status(http.StatusForbidden))
+		},
+		"another refusal": func(s *prefecttest.Server) {
+			s.FaultAlways(prefecttest.Path("/events"), prefecttest.Status(http.StatusUnprocessableEntity))
+		},
 	}
 	for name, refuse := range refusals {
 		t.Run(name, func(t *testing.T) {

@@ -44,6 +44,10 @@ type Batch struct {
 	Cursors map[string][]byte
 }
 
+// MaxGoodEdges is how many datasets of a job's last good run are kept at most. Of a run that named more none are: half
+// of them would be a lie.
+const MaxGoodEdges = 2000
+
 // Committed says what a transaction wrote.
 type Committed struct {
 	Enqueued, Repeated int // events

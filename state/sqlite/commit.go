@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/prefect-openlineage/listener/adapter"
 	"github.com/prefect-openlineage/listener/state"
 )
 
@@ -61,44 +60,6 @@ func (s *Store) Cursor(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("reading cursor %s: %w", name, err)
 	}
 	return value, nil
-}
-
-// putEdges keeps which datasets each job read and wrote at last. The run's job comes from the batch or the ledger.
-func (t *tx) putEdges(batch state.Batch) error {
-	if len(batch.Edges) == 0 {
-		return nil
-	}
-	told := make(map[uuid.UUID]adapter.Told, len(batch.Told))
-	for _, entry := range batch.Told {
-		told[entry.ID] = entry
-	}
-	for run, edges := range batch.Edges {
-		if len(edges) == 0 {
-			continue
-		}
-		job, err := t.jobOf(run)
-		if err != nil || job == 0 {
-			return err
-		}
-		for _, edge := range edges {
-			dataset, err := t.dataset(edge.Namespace, edge.Name)
-			if err != nil {
-				return err
-			}
-			if _, err := t.exec(`INSERT INTO edges (job, dataset, output, run, seen) VALUES (?, ?, ?, ?, ?)
-				ON CONFLICT (job, dataset, output) DO UPDATE SET run = excluded.run, seen = excluded.seen`,
-				job, dataset, edge.Output, run[:], t.now); err != nil {
-				return err
-			}
-		}
-		if entry := told[run]; entry.EndType == adapter.Complete {
-			if _, err := t.exec(`UPDATE jobs SET good_run = ?2, good_time = ?3
-				WHERE job = ?1 AND (good_time IS NULL OR good_time <= ?3)`, job, run[:], nanos(entry.End)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // jobOf returns the number of the job that a run's ledger entry names; 0: none.

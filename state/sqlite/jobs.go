@@ -34,14 +34,19 @@ func (s *Store) Jobs(ctx context.Context, after adapter.RunRef, limit int) ([]st
 	return jobs, wrap("listing jobs", err)
 }
 
-// LastGoodEdges returns the datasets that the last completed run of a job named, if it named any.
+// LastGoodEdges returns the datasets that the last completed run of a job named, if it named any, with their facets.
 func (s *Store) LastGoodEdges(ctx context.Context, job adapter.RunRef) ([]adapter.Edge, error) {
 	var edges []adapter.Edge
-	err := s.read(ctx, func(q reader) (err error) {
-		edges, err = edgesOf(q, `e.job = (SELECT job FROM jobs WHERE namespace = ?1 AND name = ?2)
-			AND e.run = (SELECT good_run FROM jobs WHERE namespace = ?1 AND name = ?2)`, job.Namespace, job.Name)
+	err := s.each(ctx, func(rows *sql.Rows) error {
+		var e adapter.Edge
+		var facets []byte
+		err := rows.Scan(&e.Namespace, &e.Name, &e.Output, &facets)
+		e.Facets = string(facets)
+		edges = append(edges, e)
 		return err
-	})
+	}, `SELECT d.namespace, d.name, g.output, f.body FROM jobs j JOIN good g ON g.job = j.job
+		JOIN datasets d ON d.dataset = g.dataset LEFT JOIN facets f ON f.facets = g.facets
+		WHERE j.namespace = ? AND j.name = ? ORDER BY g.output, d.namespace, d.name`, job.Namespace, job.Name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the datasets of job %s: %w", job.Name, err)
 	}

@@ -133,13 +133,17 @@ func (t *tx) keepNames(before int64) error {
 func (t *tx) purgeNames(before int64) error {
 	for _, query := range []string{
 		`DELETE FROM edges WHERE seen < ?`,
-		`DELETE FROM datasets WHERE seen < ? AND NOT EXISTS (SELECT 1 FROM edges WHERE edges.dataset = datasets.dataset)`,
+		`DELETE FROM good WHERE job IN (SELECT job FROM jobs WHERE good_seen < ?)`,
+		`UPDATE jobs SET good_run = NULL, good_time = NULL, good_seen = NULL WHERE good_seen < ?`,
+		`DELETE FROM datasets WHERE seen < ? AND NOT EXISTS (SELECT 1 FROM edges WHERE edges.dataset = datasets.dataset)
+			AND NOT EXISTS (SELECT 1 FROM good WHERE good.dataset = datasets.dataset)`,
 		`DELETE FROM jobs WHERE seen < ? AND NOT EXISTS (SELECT 1 FROM edges WHERE edges.job = jobs.job)
-			AND job NOT IN (SELECT job FROM told WHERE phase = 1 AND job IS NOT NULL
+			AND good_run IS NULL AND job NOT IN (SELECT job FROM told WHERE phase = 1 AND job IS NOT NULL
 				UNION SELECT parent_job FROM told WHERE phase = 1 AND parent_job IS NOT NULL
 				UNION SELECT root_job FROM told WHERE phase = 1 AND root_job IS NOT NULL)`,
 		`DELETE FROM facets WHERE seen < ?
-			AND facets NOT IN (SELECT facets FROM told WHERE phase = 1 AND facets IS NOT NULL)`,
+			AND facets NOT IN (SELECT facets FROM told WHERE phase = 1 AND facets IS NOT NULL
+				UNION SELECT facets FROM good WHERE facets IS NOT NULL)`,
 	} {
 		if _, err := t.exec(query, before); err != nil {
 			return err

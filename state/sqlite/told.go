@@ -13,15 +13,15 @@ import (
 )
 
 const putTold = `INSERT INTO told (lane, kind, run_id, job, parent_run, parent_job, root_run, root_job, ancestor, facets,
-	flow_run, flow, deployment, phase, started, end_type, ended, inferred, missed, said, touched, ruling)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-	CASE WHEN ?14 > 0 THEN ?20 END, ?20, ?21)
+	flow_run, flow, deployment, phase, started, end_type, ended, inferred, missed, named, said, touched, ruling)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+	CASE WHEN ?14 > 0 THEN ?21 END, ?21, ?22)
 ON CONFLICT (lane) DO UPDATE SET kind = excluded.kind, run_id = excluded.run_id, job = excluded.job,
 	parent_run = excluded.parent_run, parent_job = excluded.parent_job, root_run = excluded.root_run,
 	root_job = excluded.root_job, ancestor = excluded.ancestor, facets = excluded.facets,
 	flow_run = excluded.flow_run, flow = excluded.flow, deployment = excluded.deployment,
 	phase = excluded.phase, started = excluded.started, end_type = excluded.end_type, ended = excluded.ended,
-	inferred = excluded.inferred, missed = excluded.missed, ruling = excluded.ruling,
+	inferred = excluded.inferred, missed = excluded.missed, named = excluded.named, ruling = excluded.ruling,
 	said = coalesce(said, excluded.said),
 	touched = CASE WHEN phase IS excluded.phase AND end_type IS excluded.end_type AND ended IS excluded.ended
 		THEN touched ELSE excluded.touched END`
@@ -59,11 +59,16 @@ func (t *tx) putTold(told adapter.Told) error {
 	}
 	if _, err := t.exec(putTold, lane, int(told.Kind), runID, job, parent.run, parent.job, root.run, root.job,
 		blob(told.Ancestor), facets, blob(told.FlowRunID), blob(told.FlowID), blob(told.DeploymentID), int(told.Phase),
-		stamp(told.Start), endType, end, told.Inferred, stamp(told.Missed), t.now,
+		stamp(told.Start), endType, end, told.Inferred, stamp(told.Missed), fingerprint(told.Named), t.now,
 		int(told.Ruling)); err != nil {
 		return err
 	}
 	return t.lastRun(job, told)
+}
+
+// fingerprint keeps the bits of a fingerprint; zero is NULL.
+func fingerprint(named uint64) sql.NullInt64 {
+	return sql.NullInt64{Int64: int64(named), Valid: named != 0}
 }
 
 type reference struct{ run, job any }
@@ -95,7 +100,7 @@ func (t *tx) lastRun(job any, told adapter.Told) error {
 
 const toldColumns = `l.run, t.kind, t.run_id, j.namespace, j.name, t.parent_run, p.namespace, p.name,
 	t.root_run, r.namespace, r.name, t.ancestor, f.body, t.flow_run, t.flow, t.deployment, t.phase, t.started,
-	t.end_type, t.ended, t.inferred, t.missed, t.ruling`
+	t.end_type, t.ended, t.inferred, t.missed, t.named, t.ruling`
 
 const toldJoins = ` LEFT JOIN jobs j ON j.job = t.job LEFT JOIN jobs p ON p.job = t.parent_job
 	LEFT JOIN jobs r ON r.job = t.root_job LEFT JOIN facets f ON f.facets = t.facets`
@@ -133,14 +138,14 @@ type toldRow struct {
 	endType                                                                     sql.NullString
 	kind, phase, ruling                                                         int
 	inferred                                                                    bool
-	start, end, missed                                                          sql.NullInt64
+	start, end, missed, named                                                   sql.NullInt64
 }
 
 func (r *toldRow) targets() []any {
 	return []any{
 		&r.run, &r.kind, &r.runID, &r.namespace, &r.name, &r.parentRun, &r.parentNamespace, &r.parentName,
 		&r.rootRun, &r.rootNamespace, &r.rootName, &r.ancestor, &r.facets, &r.flowRun, &r.flow, &r.deployment, &r.phase,
-		&r.start, &r.endType, &r.end, &r.inferred, &r.missed, &r.ruling,
+		&r.start, &r.endType, &r.end, &r.inferred, &r.missed, &r.named, &r.ruling,
 	}
 }
 
@@ -152,7 +157,8 @@ func (r *toldRow) told() adapter.Told {
 		FlowRunID: asID(r.flowRun), FlowID: asID(r.flow), DeploymentID: asID(r.deployment),
 		Phase: adapter.Phase(r.phase), Start: optionalMoment(r.start),
 		EndType: adapter.EventType(r.endType.String), End: optionalMoment(r.end),
-		Inferred: r.inferred, Missed: optionalMoment(r.missed), Ruling: adapter.Ruling(r.ruling),
+		Inferred: r.inferred, Missed: optionalMoment(r.missed), Named: uint64(r.named.Int64),
+		Ruling: adapter.Ruling(r.ruling),
 	}
 	if r.runID == nil {
 		told.Run.RunID = told.ID

@@ -20,7 +20,6 @@ var ledgerTests = map[string]func(t *testing.T, rig Rig){
 	"cursors change with what they stand on": testCursors,
 	"all of a batch or nothing":              testWholeBatch,
 	"jobs and their datasets":                testJobs,
-	"datasets of the last good run":          testGoodEdges,
 	"runs that are not told about":           testSilent,
 }
 
@@ -34,6 +33,7 @@ func fullEntry() adapter.Told {
 		Ancestor: runID("flow"), JobFacets: []byte(`{"jobType":{"jobType":"TASK"}}`), Ruling: 248,
 		FlowRunID: runID("flow run"), FlowID: runID("flow id"), DeploymentID: runID("deployment"),
 		Phase: adapter.Ended, Start: at, EndType: adapter.Fail, End: at.Add(time.Hour), Inferred: true, Missed: at.Add(2 * time.Hour),
+		Named: 1<<63 + 5,
 	}
 }
 
@@ -209,40 +209,4 @@ func testSilent(t *testing.T, rig Rig) {
 	if len(orphans) != 1 || orphans[0].Task.ID != task.ID || orphans[0].Flow.Ruling != silent.Ruling {
 		t.Errorf("orphans are %+v", orphans)
 	}
-}
-
-func testGoodEdges(t *testing.T, rig Rig) {
-	w := newWorld(t, rig)
-	run := func(name string, minute int, end adapter.EventType, edges ...string) {
-		t.Helper()
-		told := entry(name, adapter.Ended)
-		told.Run.Name, told.EndType = "etl", end
-		told.End = told.End.Add(time.Duration(minute) * time.Minute)
-		batch := state.Batch{Told: []adapter.Told{told}, Edges: map[uuid.UUID][]adapter.Edge{}}
-		for _, name := range edges {
-			batch.Edges[told.ID] = append(batch.Edges[told.ID], adapter.Edge{Namespace: "file", Name: name, Output: true})
-		}
-		w.commit(batch)
-	}
-	good := func(want ...string) {
-		t.Helper()
-		edges, err := w.store.LastGoodEdges(w.ctx(), adapter.RunRef{Namespace: "test", Name: "etl"})
-		w.must(err)
-		var got []string
-		for _, e := range edges {
-			got = append(got, e.Name)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("datasets of the last good run (-want +got):\n%s", diff)
-		}
-	}
-	good()
-	run("first", 1, adapter.Complete, "a", "b")
-	good("a", "b")
-	run("second", 2, adapter.Complete, "b", "c")
-	good("b", "c")
-	run("third", 3, adapter.Fail)
-	good("b", "c")
-	run("fourth", 4, adapter.Complete) // it named none; the last that did counts
-	good("b", "c")
 }

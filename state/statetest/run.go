@@ -10,6 +10,7 @@ func Run(t *testing.T, rig Rig) {
 		tests map[string]func(t *testing.T, rig Rig)
 	}{
 		{"ledger", ledgerTests},
+		{"last good runs", goodTests},
 		{"open runs", openRunTests},
 		{"outbox", outboxTests},
 		{"order", orderTests},
