@@ -142,8 +142,8 @@ func (t *tx) purgeNames(before int64) error {
 				UNION SELECT parent_job FROM told WHERE phase = 1 AND parent_job IS NOT NULL
 				UNION SELECT root_job FROM told WHERE phase = 1 AND root_job IS NOT NULL)`,
 		`DELETE FROM facets WHERE seen < ?
-			AND facets NOT IN (SELECT facets FROM told WHERE phase = 1 AND facets IS NOT NULL
-				UNION SELECT facets FROM good WHERE facets IS NOT NULL)`,
+			AND facets NOT IN (SELECT facets FROM told WHERE phase = 1 AND facets IS NOT NULL)
+			AND NOT EXISTS (SELECT 1 FROM good WHERE good.facets = facets.facets)`,
 	} {
 		if _, err := t.exec(query, before); err != nil {
 			return err

@@ -13,6 +13,7 @@ CREATE TABLE good (
     PRIMARY KEY (job, dataset, output)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX good_dataset ON good (dataset);
+CREATE INDEX good_facets ON good (facets) WHERE facets IS NOT NULL;
 CREATE INDEX jobs_good ON jobs (good_seen) WHERE good_seen IS NOT NULL;
 
 INSERT INTO good (job, dataset, output)
