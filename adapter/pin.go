@@ -76,8 +76,7 @@ func (p *pinning) decide() {
 	if author.odd != "" {
 		p.warn("policy-tag", "%s", author.odd)
 	}
-	p.told.Ruling = p.adapter.settings.Policy.decide(
-		matterOf(p.snapshot, p.row), author, inherited(p.snapshot, p.parent)).Ruling
+	p.told.Ruling = p.decision(author).Ruling
 }
 
 // job fills in the job's namespace and name.

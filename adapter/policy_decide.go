@@ -2,7 +2,9 @@ package adapter
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/prefect-openlineage/listener/openlineage"
 	"github.com/prefect-openlineage/listener/prefect"
 )
 
@@ -56,6 +58,7 @@ const (
 	DecidedByVariable  = "variable" // OPENLINEAGE_DISABLED in job variables
 	DecidedByFlowRun   = "flow-run" // the run inside which it runs
 	DecidedByNothing   = "none"     // no rule applies: it is told about
+	DecidedByFilter    = "filter"   // one of openlineage.yml names the job
 	decidedByRuleStart = "rule-"    // and the rule's number, from 1
 	disabledVariable   = "OPENLINEAGE_DISABLED"
 	authorsTag         = "openlineage:" // on or off
@@ -63,7 +66,7 @@ const (
 
 // DecidedBy returns every word that may stand in Decision.By.
 func (p Policy) DecidedBy() []string {
-	words := []string{DecidedByTag, DecidedByVariable, DecidedByFlowRun, DecidedByNothing}
+	words := []string{DecidedByTag, DecidedByVariable, DecidedByFlowRun, DecidedByNothing, DecidedByFilter}
 	for i := range p.rules {
 		words = append(words, fmt.Sprintf("%s%d", decidedByRuleStart, i+1))
 	}
@@ -84,7 +87,19 @@ func (a *Adapter) Decide(s prefect.Snapshot, parent *Told) Decision {
 	if !ok {
 		return Decision{By: DecidedByNothing}
 	}
-	return a.settings.Policy.decide(matterOf(s, r), wordOf(s, r), inherited(s, parent))
+	p := pinning{adapter: a, snapshot: s, row: r, parent: parent}
+	p.job()
+	return p.decision(wordOf(s, r))
+}
+
+// decision is what the policy says of a run, unless a filter names its job: that counts before all else.
+func (p *pinning) decision(author word) Decision {
+	d := p.adapter.settings.Policy.decide(matterOf(p.snapshot, p.row), author, inherited(p.snapshot, p.parent))
+	names := func(f openlineage.Filter) bool { return f.Matches(p.told.Run.Name) }
+	if slices.ContainsFunc(p.adapter.settings.Filters, names) {
+		return Decision{Ruling: d.Ruling | filteredOut, By: DecidedByFilter, Why: "a filter of openlineage.yml"}
+	}
+	return d
 }
 
 // DecidedBy returns every word that may stand in Decision.By.
@@ -99,7 +114,7 @@ func inherited(s prefect.Snapshot, parent *Told) *Ruling {
 	case s.TaskRun != nil:
 		return new(parent.Ruling.forTasks())
 	default:
-		return &parent.Ruling
+		return new(parent.Ruling &^ filteredOut)
 	}
 }
 

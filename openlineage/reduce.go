@@ -144,11 +144,14 @@ func (r Reducer) rawFields(value any) any {
 	list = slices.Clone(list)
 	for i, item := range list {
 		if field, ok := item.(map[string]any); ok {
-			if name, ok := field["name"].(string); ok {
-				field = maps.Clone(field)
+			field = maps.Clone(field)
+			switch name := field["name"].(type) {
+			case string:
 				field["name"] = r.name(name)
-				list[i] = field
+			case masked:
+				field["name"] = masked(r.name(string(name)))
 			}
+			list[i] = field
 		}
 	}
 	return list

@@ -141,8 +141,13 @@ func TestReducerTrimsLineage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var added openlineage.Facets
+	const fields = `{"fields":{"x":{"inputFields":[{"namespace":"s3://b","name":"in/day=1","field":"a"}]}}}`
+	if err := added.AddRaw(openlineage.DatasetEntity, "columnLineage", []byte(fields), openlineage.VerbatimNamer); err != nil {
+		t.Fatal(err)
+	}
 	var texts []string
-	for _, f := range []openlineage.Facets{facets, given} {
+	for _, f := range []openlineage.Facets{facets, given, added} {
 		texts = append(texts, reducedEvent(t, nil, []openlineage.Dataset{{Namespace: "s3://b", Name: "out/day=1", Facets: f}}))
 	}
 	if strings.Contains(texts[0], "in/day=1") || !strings.Contains(texts[0], `"locations":["out/day=1"]`) {
@@ -150,6 +155,9 @@ func TestReducerTrimsLineage(t *testing.T) {
 	}
 	if strings.Contains(texts[1], "in/day=1") || strings.Count(texts[1], `"name":"in"`) != 2 {
 		t.Error(texts[1])
+	}
+	if strings.Contains(texts[2], "in/day=1") || !strings.Contains(texts[2], `"name":"in"`) {
+		t.Error(texts[2])
 	}
 	after, err := given.Canonical("https://example.com/p")
 	if err != nil || string(after) != string(raw) || typed.Dataset[0].Name != "in/day=1" {

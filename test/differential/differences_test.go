@@ -104,18 +104,21 @@ var differences = map[string]difference{
 		[]string{"file contents"}, "append is one event a line; the Python client appends indented events, which no reader of lines can take",
 	},
 
-	// What stands beside the transport and is not acted on in this version.
-	"filter by name": {
-		is(delivered, refused), "filters are not in this version; events that were to stay in must not go out, so the start is refused",
+	// What stands beside the transport.
+	"filter by what Go's expressions lack": {
+		is(delivered, refused), "the expression is named; what it means can't be done here, and events that were to stay in must not go out",
 	},
-	"filter by another name":               {is(delivered, refused, "requests"), "likewise"},
-	"filter by a beginning":                {is(delivered, refused), "likewise"},
-	"filter by a middle":                   {is(delivered, refused, "requests"), "likewise"},
-	"filter by what Go's expressions lack": {is(delivered, refused), "likewise"},
-	"tags for runs and jobs":               {[]string{"body"}, "tags from the settings are not in this version, which is said in a warning"},
-	"tag that is there already":            {[]string{"body"}, "likewise"},
-	"tags from env":                        {[]string{"body"}, "likewise"},
-	"variables as a facet":                 {[]string{"body"}, "the facet is not in this version, which is said in a warning"},
+	"filter without a type":  {is(delivered, refused, "requests"), "the Python client passes over a filter that it can't use, and the events that were to stay in go out"},
+	"filter of another type": {is(delivered, refused, "requests"), "likewise"},
+	"filter without a name":  {is(delivered, refused, "requests"), "likewise"},
+	"tags that are numbers":  {[]string{"body"}, "a tag's value is a text in the spec; the Python client sends numbers"},
+	"variable that is a secret": {
+		[]string{"body"}, "events leave the house: what looks like a secret is masked, which is said in a warning",
+	},
+	"source whose address holds a password": {[]string{"body"}, "credentials are left out of addresses"},
+	"reducing with a class": {
+		is(delivered, refused, "requests"), "the Python client goes on without a trimmer that it can't load; here it is said that there is none",
+	},
 }
 
 // is names the difference of two results and further aspects.

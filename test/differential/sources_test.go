@@ -135,33 +135,3 @@ func legacyConfigurations() []configuration {
 		legacy("disabled", "", "OPENLINEAGE_DISABLED=true"),
 	}
 }
-
-// sectionConfigurations are what stands beside the transport.
-func sectionConfigurations() []configuration {
-	beside := func(name, section string) configuration {
-		return configuration{name: name, yaml: viaHTTP("") + section + "\n"}
-	}
-	return []configuration{
-		beside("no filters", "filters: []"),
-		beside("filter by name", "filters: [{type: exact, match: 'Füße & <Zählen>/1'}]"),
-		beside("filter by another name", "filters: [{type: exact, match: 'Füße'}]"),
-		beside("filter by a beginning", "filters: [{type: regex, regex: 'F.+e'}]"),
-		beside("filter by a middle", "filters: [{type: regex, regex: 'Zählen'}]"),
-		beside("filter by what Go's expressions lack", "filters: [{type: regex, regex: '(?=Fü).*'}]"),
-		beside("filter with another key", "filters: [{type: exact, color: green}]"),
-		beside("tags for runs and jobs", "tags: {run: {stage: prod}, job: {owner: me}}"),
-		beside("tag that is there already", "tags: {run: {TEAM: b}}"),
-		{name: "tags from env", yaml: viaHTTP(""), env: []string{"OPENLINEAGE__TAGS__RUN__STAGE=prod"}},
-		{
-			name: "variables as a facet", yaml: viaHTTP("") + "facets: {environment_variables: [SHOWN, MISSING]}\n",
-			env: []string{"SHOWN=yes", "HIDDEN=yes"},
-		},
-		beside("no variables", "facets: {environment_variables: []}"),
-		beside("source location is off", "facets: {source_code_location: {disabled: true}}"),
-		beside("no tags", "tags: {job: {}, run: {}}"),
-		beside("reducing is off", "dataset: {reducing_enabled: false}"),
-		beside("facets with another key", "facets: {color: green}"),
-		beside("dataset with another key", "dataset: {color: green}"),
-		beside("tags with another key", "tags: {color: {a: b}}"),
-	}
-}

@@ -31,12 +31,20 @@ func newWorld(t *testing.T) *world {
 		State:        &prefect.State{Type: prefect.Completed, Name: "Completed", Timestamp: end},
 		JobVariables: map[string]json.RawMessage{"env": json.RawMessage(`{"OPENLINEAGE_PARENT_ID":"` + parent + `"}`)},
 	})
-	for description, table := range map[string]string{"ol-dataset_input": "källa", "ol-dataset_output": "mål"} {
-		data, err := json.Marshal(`[{"database_uri":"postgres://db:5432/shop","table":"public.` + table + `"}]`)
+	for description, rows := range map[string]string{
+		"ol-dataset_input": `{"database_uri":"postgres://db:5432/shop","table":"public.källa"},` +
+			// These are one dataset once their names are trimmed, and those below are not.
+			`{"database_uri":"s3://lake","table":"sales/day=1"},{"database_uri":"s3://lake","table":"sales/day=2"},` +
+			`{"database_uri":"s3://lake","table":"sales/20261130","description":"x"},{"database_uri":"s3://lake","table":"k=v"}`,
+		"ol-dataset_output": `{"database_uri":"postgres://db:5432/shop","table":"public.mål"},` +
+			`{"database_uri":"s3://lake","table":"out/2026/11/30","column_lineage":` +
+			`{"total":[{"database_uri":"s3://lake","table":"sales/day=1/2026-11","field":"amount"}]}}`,
+	} {
+		data, err := json.Marshal("[" + rows + "]")
 		if err != nil {
 			t.Fatal(err)
 		}
-		server.AddArtifact(prefect.Artifact{Key: &table, Description: &description, Data: data, FlowRunID: &run.ID})
+		server.AddArtifact(prefect.Artifact{Key: new(description), Description: &description, Data: data, FlowRunID: &run.ID})
 	}
 	return &world{prefect: server.URL, events: preview(t, server.URL), python: newPython(t)}
 }

@@ -121,6 +121,8 @@ func TestPolicyMetrics(t *testing.T) {
 	want := `
 # HELP prefect_openlineage_policy_decisions_total Runs seen for the first time, by what decided whether they are told about (a rule of LISTENER_POLICY by its number) and how.
 # TYPE prefect_openlineage_policy_decisions_total counter
+prefect_openlineage_policy_decisions_total{by="filter",told="false"} 0
+prefect_openlineage_policy_decisions_total{by="filter",told="true"} 0
 prefect_openlineage_policy_decisions_total{by="flow-run",told="false"} 1
 prefect_openlineage_policy_decisions_total{by="flow-run",told="true"} 0
 prefect_openlineage_policy_decisions_total{by="none",told="false"} 0
