@@ -22,7 +22,7 @@ import warnings
 import httpx2  # noqa: F401  imported here so that each fork has it
 import requests  # noqa: F401
 from openlineage.client import OpenLineageClient, event_v2
-from openlineage.client.facet_v2 import parent_run, tags_job, tags_run
+from openlineage.client.facet_v2 import column_lineage_dataset, parent_run, tags_job, tags_run
 from openlineage.client.transport import async_http, composite, file, http, transform  # noqa: F401
 
 LONGEST = 30  # seconds for one configuration
@@ -74,7 +74,25 @@ def run_event(body):
     )
 
 
+def lineage(value):
+    def fields(given):  # without, the client adds empty lists, here and below
+        return [column_lineage_dataset.InputField(**{"transformations": None, **field}) for field in given]
+
+    return facet(
+        value,
+        column_lineage_dataset.ColumnLineageDatasetFacet,
+        fields={
+            column: column_lineage_dataset.Fields(inputFields=fields(of["inputFields"]))
+            for column, of in value["fields"].items()
+        },
+        dataset=None,
+    )
+
+
 def dataset(cls, body, own):
+    facets = body.get("facets") or {}
+    if "columnLineage" in facets:
+        facets["columnLineage"] = lineage(facets["columnLineage"])
     return cls(namespace=body["namespace"], name=body["name"], facets=body.get("facets"), **{own: body.get(own)})
 
 
