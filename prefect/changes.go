@@ -27,11 +27,23 @@ type Changes struct {
 	// Gone are open runs that were asked for by id and are not there.
 	Gone []uuid.UUID
 	Bad  []BadRow
+	// Late are the runs that only a look back brought, with which one it was.
+	Late map[uuid.UUID]Look
 	// Now is the server's clock at this read.
 	Now time.Time
 	// Cursor, when set, is the position that holds once this portion and all before it are stored.
 	Cursor *Cursor
 }
+
+// Look is a look back behind what each poll reads.
+type Look string
+
+// The looks back.
+const (
+	LookLag Look = "lag" // for as late as rows have shown lately
+	Look10m Look = "10m"
+	LookDay Look = "24h"
+)
 
 // OpenRuns are the runs of which an end is awaited and that are due to be looked at, by kind.
 type OpenRuns struct {

@@ -96,7 +96,9 @@ func (r *round) readEnded(ctx context.Context, s *slice) error {
 
 // lookBack reads the parts of the longer looks back that this poll has time for.
 func (r *round) lookBack(ctx context.Context) error {
+	defer func() { r.looking = "" }()
 	if r.late != nil {
+		r.looking = LookLag
 		pages, err := r.lookOn(ctx, r.late)
 		if err != nil {
 			return err
@@ -107,12 +109,14 @@ func (r *round) lookBack(ctx context.Context) error {
 		}
 	}
 	for _, look := range []struct {
+		kind  Look
 		sweep **sweep
 		swept *time.Time
-	}{{&r.short, &r.cur.Swept10m}, {&r.day, &r.cur.SweptDay}} {
+	}{{Look10m, &r.short, &r.cur.Swept10m}, {LookDay, &r.day, &r.cur.SweptDay}} {
 		if *look.sweep == nil {
 			continue
 		}
+		r.looking = look.kind
 		if _, err := r.lookOn(ctx, *look.sweep); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package prefect
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,6 +39,10 @@ func (p *portion) add(ctx context.Context, c Changes) error {
 	p.rows.FlowRuns = replaceOrAppend(p.rows.FlowRuns, p.flowAt, c.FlowRuns)
 	p.rows.TaskRuns = replaceOrAppend(p.rows.TaskRuns, p.taskAt, c.TaskRuns)
 	p.rows.Gone = append(p.rows.Gone, c.Gone...)
+	if len(c.Late) > 0 && p.rows.Late == nil {
+		p.rows.Late = make(map[uuid.UUID]Look, len(c.Late))
+	}
+	maps.Copy(p.rows.Late, c.Late)
 	for _, row := range c.Bad {
 		key := row.Resource + "\x00" + row.ID + "\x00" + string(row.Raw)
 		if _, seen := p.bad[key]; !seen {

@@ -21,6 +21,7 @@ type round struct {
 	out   *portion
 
 	short, day, late *sweep // the looks back under way
+	looking          Look   // the one whose rows are being taken; empty: none
 
 	// active is when each run that was given as running came to be so, so that an older end can't overtake it.
 	active map[uuid.UUID]time.Time
@@ -86,6 +87,15 @@ func (r *round) take(ctx context.Context, c Changes) error {
 	for _, row := range c.Bad {
 		if id, err := uuid.Parse(row.ID); err == nil {
 			r.meet(id)
+		}
+	}
+	if r.looking != "" {
+		c.Late = make(map[uuid.UUID]Look, len(c.FlowRuns)+len(c.TaskRuns))
+		for _, row := range c.FlowRuns {
+			c.Late[row.ID] = r.looking
+		}
+		for _, row := range c.TaskRuns {
+			c.Late[row.ID] = r.looking
 		}
 	}
 	return r.out.add(ctx, c)

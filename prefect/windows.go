@@ -40,6 +40,7 @@ func (c Cursor) begin(now time.Time, lookback time.Duration) Cursor {
 		return Cursor{Ended: since, Swept10m: now, SweptDay: now, Since: since}
 	case c.Ended.After(now.Add(clockSlack)):
 		c.Ended, c.Swept10m, c.SweptDay = now, time.Time{}, time.Time{}
+		c.Since = earlier(c.Since, now.Add(-lookback)) // else nothing would be read until the clock is back there
 	}
 	return c
 }

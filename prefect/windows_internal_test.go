@@ -48,6 +48,12 @@ func TestCursorBegin(t *testing.T) {
 			want: Cursor{Ended: midday, Since: at(-48 * time.Hour)},
 			from: at(-30 * time.Second),
 		},
+		{
+			name: "a clock that was set back behind the first start",
+			cur:  Cursor{Ended: at(3 * time.Hour), Swept10m: at(3 * time.Hour), SweptDay: at(3 * time.Hour), Since: at(2 * time.Hour)},
+			want: Cursor{Ended: midday, Since: at(-time.Hour)},
+			from: at(-30 * time.Second),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

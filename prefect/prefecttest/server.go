@@ -142,6 +142,20 @@ func (s *Server) serve(t testing.TB, listener net.Listener) {
 	})
 }
 
+// SetVersion makes the server answer as another version from now on, as after an upgrade.
+func (s *Server) SetVersion(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = version
+	for _, table := range s.tables {
+		for _, row := range table.rows {
+			if row.record != nil {
+				row.wire = nil // it may be written otherwise now
+			}
+		}
+	}
+}
+
 // Config returns the settings by which a client reaches the server, credentials left out.
 func (s *Server) Config() prefect.Config {
 	return prefect.Config{URL: s.URL, DialContext: s.dial}

@@ -94,6 +94,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		Poller: &ingest.Guard{
 			Poller: prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
 			Store:  store, Prefect: src.reader, API: o.Config.Prefect.URL, Metrics: metrics, Log: log,
+			Begun: func(ctx context.Context, now time.Time) error { return recorder.Retry(ctx, store, now) },
 		},
 		Recorder: recorder, Store: store, Report: shown, Metrics: metrics, Log: log,
 		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},

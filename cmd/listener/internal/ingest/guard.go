@@ -15,7 +15,7 @@ import (
 
 const (
 	// guardEvery is how often it is made sure that Prefect is still the one that the store was filled from, and
-	// guardAgain how soon after one look a doubt brings the next.
+	// guardAgain how often at most because open runs are gone.
 	guardEvery = 5 * time.Minute
 	guardAgain = time.Minute
 	// knownRuns bounds how many runs a Prefect is recognized by, and fewestMissing is how many of the newest must be
@@ -54,11 +54,15 @@ type Guard struct {
 	Store   Belongings
 	Prefect Directory
 	// API is the address that is read, without credentials.
-	API     string
+	API string
+	// Begun is called once, after the first poll that passed, with the server's time.
+	Begun   func(ctx context.Context, now time.Time) error
 	Metrics *Metrics
 	Log     *zap.Logger
 
+	begun   bool
 	looked  time.Time // the last look that was answered; zero: none yet
+	missed  time.Time // the last look because of runs that are gone
 	doubt   bool      // something happened that a look has to explain
 	noticed uuid.UUID // the newest missing run that was spoken of
 }
@@ -74,20 +78,27 @@ func (g *Guard) Poll(ctx context.Context, cur prefect.Cursor, open prefect.OpenR
 			cur.Swept10m, cur.SweptDay = time.Time{}, time.Time{}
 		}
 	}
-	first := true
+	var now time.Time
 	err := g.Poller.Poll(ctx, cur, open, func(ctx context.Context, c prefect.Changes) error {
-		if first {
+		if now.IsZero() {
 			g.compareClocks(cur, c)
-			first = false
 		}
-		if len(c.Gone) > 0 && time.Since(g.looked) >= guardAgain {
+		now = c.Now
+		if len(c.Gone) > 0 && (g.missed.IsZero() || time.Since(g.missed) >= guardAgain) {
+			g.missed = time.Now()
 			if _, err := g.look(ctx); err != nil {
 				return err
 			}
 		}
 		return yield(ctx, c)
 	})
-	g.doubt = err != nil // a server that was away may come back with another database
+	if err != nil { // a server that was away may come back with another database
+		g.doubt = true
+	}
+	if err == nil && !g.begun && g.Begun != nil {
+		err = g.Begun(ctx, now)
+		g.begun = err == nil
+	}
 	return err
 }
 
@@ -101,6 +112,7 @@ func (g *Guard) compareClocks(cur prefect.Cursor, c prefect.Changes) {
 	if c.Now.IsZero() || back <= clockSlack {
 		return
 	}
+	g.doubt = true
 	g.Log.Warn("Prefect's clock is behind what was read already: it was set back, or the server was restored from a copy; the last 24 h are read again",
 		zap.Duration("behind", back.Round(time.Second)))
 }

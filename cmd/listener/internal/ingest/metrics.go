@@ -31,6 +31,7 @@ type Metrics struct {
 	inferredEnds prometheus.Counter
 	ingestPaused prometheus.Gauge
 	runsMissing  prometheus.Gauge
+	late         *prometheus.CounterVec
 }
 
 // NewMetrics registers the reading side's metrics.
@@ -72,6 +73,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		inferredEnds: counter("inferred_ends_total", "Ends that Prefect never told and that were inferred."),
 		ingestPaused: gauge("ingest_paused", "1 while reading rests, because the store must not grow or belongs to another Prefect."),
 		runsMissing:  gauge("known_runs_missing", "How many of the newest flow runs that were told about Prefect doesn't have any more."),
+		late: vector("late_runs_total", "Runs that were told about only because of a look back, by which one it was.", "look",
+			string(prefect.LookLag), string(prefect.Look10m), string(prefect.LookDay)),
 	}
 }
 
@@ -103,6 +106,13 @@ func (m *Metrics) recorded(c prefect.Changes, b state.Batch, committed state.Com
 		m.badRows.WithLabelValues(row.Resource).Inc()
 	}
 	m.events(b.Events)
+	counted := map[uuid.UUID]bool{}
+	for _, e := range b.Events {
+		if look, late := c.Late[e.Run]; late && !counted[e.Run] {
+			counted[e.Run] = true
+			m.late.WithLabelValues(string(look)).Inc()
+		}
+	}
 	m.repeated.Add(float64(committed.Repeated))
 	m.deferrals.Add(float64(deferred))
 }

@@ -44,7 +44,8 @@ type Recorder struct {
 	metrics *Metrics
 	stored  func()
 
-	mu sync.Mutex
+	mu       sync.Mutex
+	familiar *familiar
 }
 
 // NewRecorder makes a recorder. Stored is called after each transaction that put events into the outbox; nil: nobody
@@ -54,7 +55,9 @@ func NewRecorder(a *adapter.Adapter, reader Reader, ledger Ledger, log *zap.Logg
 		stored = func() {}
 	}
 	metrics.expect(a.DecidedBy())
-	return &Recorder{adapter: a, reader: reader, ledger: ledger, log: log, metrics: metrics, stored: stored}
+	return &Recorder{
+		adapter: a, reader: reader, ledger: ledger, log: log, metrics: metrics, stored: stored, familiar: newFamiliar(),
+	}
 }
 
 // Mode says how a portion is to be recorded.
@@ -91,6 +94,7 @@ func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mod
 		}
 	}
 	p.explain()
+	p.bad = r.familiar.without(p.bad)
 	batch, err := p.batch()
 	if err != nil {
 		return state.Committed{}, err
@@ -100,6 +104,7 @@ func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mod
 		return state.Committed{}, fmt.Errorf("storing %d events: %w", len(batch.Events), err)
 	}
 	p.report(committed, batch)
+	r.familiar.add(p.bad)
 	if committed.Enqueued > 0 {
 		r.stored()
 	}
