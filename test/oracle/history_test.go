@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,15 +21,17 @@ import (
 // history makes things happen in a Prefect and knows which events they stand for, by rules of its own.
 type history struct {
 	server *prefecttest.Server
-	step   sync.Mutex // held while rows are made, so that they follow one another
+	now    func() time.Time // the clock of the server and of the workers
+	step   sync.Mutex       // held while rows are made, so that they follow one another
 
 	mu     sync.Mutex
 	events []judge.Event
-	flows  int // flow runs made so far
+	flows  int    // flow runs made so far
+	prefix string // of the flows' names
 	last   *flowRun
 }
 
-func newHistory(server *prefecttest.Server) *history { return &history{server: server} }
+func newHistory(server *prefecttest.Server) *history { return &history{server: server, now: time.Now} }
 
 // told are the events that must have been told so far.
 func (h *history) told() []judge.Event {
@@ -37,10 +40,10 @@ func (h *history) told() []judge.Event {
 	return slices.Clone(h.events)
 }
 
-func (h *history) note(e judge.Event) {
+func (h *history) note(events ...judge.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.events = append(h.events, e)
+	h.events = append(h.events, events...)
 }
 
 // shape is what a flow run consists of.
@@ -104,7 +107,7 @@ func (h *history) begin(s shape, count int) []*flowRun {
 	defer h.step.Unlock()
 	var runs []*flowRun
 	for range count {
-		runs = append(runs, h.start(s, time.Now(), 0))
+		runs = append(runs, h.start(s, h.now(), 0))
 	}
 	return runs
 }
@@ -114,7 +117,7 @@ func (h *history) finish(runs ...*flowRun) {
 	h.step.Lock()
 	defer h.step.Unlock()
 	for _, r := range runs {
-		h.end(r, time.Now(), 0)
+		h.end(r, h.now(), 0)
 	}
 }
 
@@ -127,7 +130,7 @@ const ownNamespace = "warehouse"
 func (h *history) start(s shape, from time.Time, over time.Duration) *flowRun {
 	r := &flowRun{id: prefecttest.ID(fmt.Sprintf("flow run %d of the history", h.flows)), place: h.flows, shape: s}
 	h.flows++
-	at := spread(from, over, s.tasks+1)
+	at := h.spread(from, over, s.tasks+1)
 	namespace, row := h.place(r)
 	row.ID, row.Created = r.id, at()
 	h.server.AddFlowRun(row)
@@ -142,9 +145,9 @@ func (h *history) start(s shape, from time.Time, over time.Duration) *flowRun {
 
 func (h *history) flowName(r *flowRun) string {
 	if r.shape.plain {
-		return flowNames[0]
+		return h.prefix + flowNames[0]
 	}
-	return flowNames[r.place%len(flowNames)]
+	return h.prefix + flowNames[r.place%len(flowNames)]
 }
 
 // place decides on a flow run's flow, deployment and parent, and makes the parent's placeholder for it.
@@ -176,9 +179,9 @@ func (h *history) place(r *flowRun) (namespace string, row prefect.FlowRun) {
 func (h *history) standIn(r *flowRun) uuid.UUID {
 	name := h.flowName(r)
 	row := h.server.AddTaskRun(prefect.TaskRun{
-		Name: name + "-0", TaskKey: name, DynamicKey: "0", FlowRunID: &r.above.id, RunCount: 1,
+		ID: prefecttest.ID("stand-in of " + r.id.String()), Name: name + "-0", TaskKey: name, DynamicKey: "0", FlowRunID: &r.above.id, RunCount: 1,
 		State: &prefect.State{
-			Type: prefect.Running, Name: "Running", Timestamp: micro(time.Now()),
+			Type: prefect.Running, Name: "Running", Timestamp: micro(h.now()),
 			Details: prefect.StateDetails{ChildFlowRunID: &r.id},
 		},
 	})
@@ -186,10 +189,13 @@ func (h *history) standIn(r *flowRun) uuid.UUID {
 }
 
 func (h *history) startTask(r *flowRun, i int, at time.Time) taskRun {
-	name := fmt.Sprintf("step %c", 'a'+i)
+	return h.addTask(r, fmt.Sprintf("step %c", 'a'+i), at)
+}
+
+func (h *history) addTask(r *flowRun, name string, at time.Time) taskRun {
 	key := uuid.NewSHA1(r.id, []byte(name)).String()
 	row := h.server.AddTaskRun(prefect.TaskRun{
-		Name: name + "-" + key[:3], TaskKey: fmt.Sprintf("step_%c-0a1b2c3d", 'a'+i), DynamicKey: key,
+		ID: prefecttest.ID("task run " + key), Name: name + "-" + key[:3], TaskKey: strings.ReplaceAll(name, " ", "_") + "-0a1b2c3d", DynamicKey: key,
 		FlowRunID: &r.id, Created: at, TaskInputs: map[string][]prefect.TaskInput{},
 	})
 	t := taskRun{id: row.ID, self: judge.Run{
@@ -213,7 +219,7 @@ func (h *history) starts(id uuid.UUID, self judge.Run, at time.Time, above *flow
 func (h *history) pauseAfterTasks(r *flowRun) {
 	h.step.Lock()
 	defer h.step.Unlock()
-	at := spread(time.Time{}, 0, 0)
+	at := h.spread(time.Time{}, 0, 0)
 	for i, t := range r.tasks {
 		h.endTask(r, i, t, at())
 	}
@@ -222,7 +228,7 @@ func (h *history) pauseAfterTasks(r *flowRun) {
 
 // end ends a flow run's task runs and then itself, spread over a stretch of time.
 func (h *history) end(r *flowRun, from time.Time, over time.Duration) {
-	at := spread(from, over, len(r.tasks)+1)
+	at := h.spread(from, over, len(r.tasks)+1)
 	for i, t := range r.tasks {
 		h.endTask(r, i, t, at())
 	}
@@ -327,12 +333,12 @@ func taskEnd(r *flowRun, task int) (prefect.State, judge.Event) {
 
 // spread returns the moments of so many things within a stretch of time, in the precision that servers keep. Over no
 // time at all they are as they come.
-func spread(from time.Time, over time.Duration, count int) func() time.Time {
+func (h *history) spread(from time.Time, over time.Duration, count int) func() time.Time {
 	i := -1
 	return func() time.Time {
 		i++
 		if over == 0 {
-			return micro(time.Now())
+			return micro(h.now())
 		}
 		return micro(from.Add(over * time.Duration(i) / time.Duration(count)))
 	}

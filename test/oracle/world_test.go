@@ -31,7 +31,12 @@ type world struct {
 // newWorld makes a world with a consumer for each name. The listener is not started.
 func newWorld(t *testing.T, names ...string) *world {
 	t.Helper()
-	server := prefecttest.NewTCP(t)
+	return newWorldOn(t, prefecttest.NewTCP(t), names...)
+}
+
+// newWorldOn makes a world on a server.
+func newWorldOn(t *testing.T, server *prefecttest.Server, names ...string) *world {
+	t.Helper()
 	w := &world{t: t, history: newHistory(server), daemon: newDaemon(t, server.URL)}
 	for _, name := range names {
 		w.consumers = append(w.consumers, newConsumer(t, name))
