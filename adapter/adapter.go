@@ -3,8 +3,6 @@ package adapter
 import (
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/prefect-openlineage/listener/openlineage"
 	"github.com/prefect-openlineage/listener/prefect"
 )
@@ -23,6 +21,9 @@ func New(settings Settings) (*Adapter, error) {
 	}
 	return &Adapter{settings: settings}, nil
 }
+
+// Grace is how long a task may stay RUNNING after its flow has ended.
+func (a *Adapter) Grace() time.Duration { return a.settings.Grace }
 
 // WithServer returns a copy of the adapter that knows the server, for the ends that InferEnd and InferGone make.
 func (a *Adapter) WithServer(server prefect.Server) *Adapter {
@@ -53,15 +54,17 @@ func (a *Adapter) News(s prefect.Snapshot, told Told) bool {
 // backAgain says whether an open run that was missed once has been seen again.
 func backAgain(t Told) bool { return t.Phase == Open && !t.Missed.IsZero() }
 
-// Tell makes the events that are new, given the run's pinned entry. Upstream holds the entries of those runs that
-// Upstreams named and that are known, by the id under which they were named. Where nothing is new there are no events,
-// and the entry is the one to keep.
-func (a *Adapter) Tell(s prefect.Snapshot, told Told, upstream map[uuid.UUID]Told) Telling {
+// Tell makes the events that are new, given the run's pinned entry and what stands beside it. Where nothing is new there
+// are no events, and the entry is the one to keep.
+func (a *Adapter) Tell(s prefect.Snapshot, told Told, beside Beside) Telling {
 	r, ok := rowOf(s)
 	if !ok || r.standIn || r.state == nil {
 		return Telling{Told: told}
 	}
-	steps := r.steps(told)
+	steps := beside.due(r.steps(told))
+	if len(steps) == 0 && beside.Again && r.corrects(told) {
+		return a.correct(s, r, told, beside)
+	}
 	if len(steps) == 0 && !backAgain(told) {
 		return Telling{Told: told}
 	}
@@ -71,15 +74,35 @@ func (a *Adapter) Tell(s prefect.Snapshot, told Told, upstream map[uuid.UUID]Tol
 	n := a.narrate(told)
 	for _, step := range steps {
 		if !step.ends() {
-			n.say(step, a.startFacets(s, r, told, upstream), nil, nil)
+			n.say(step, a.startFacets(s, r, told, beside.Upstream), nil, nil)
 			continue
 		}
-		found := a.datasets(s, told)
-		n.warnings = append(n.warnings, found.warnings...)
-		n.say(step, a.endFacets(s, r, told, upstream), found.inputs, found.outputs)
+		n.end(s, r, step, beside)
 	}
 	telling := n.telling(steps)
 	telling.Told.Missed = time.Time{} // the run is there
+	return telling
+}
+
+// end says an end with all that is known then.
+func (n *narration) end(s prefect.Snapshot, r row, at step, beside Beside) {
+	found, repeated := n.adapter.all(s, n.told, at.kind, beside)
+	n.warnings = append(n.warnings, found.warnings...)
+	n.say(at, n.adapter.endFacets(s, r, n.told, beside.Upstream, repeated), found.inputs, found.outputs)
+}
+
+// correct tells the last end again if it names other datasets by now.
+func (a *Adapter) correct(s prefect.Snapshot, r row, told Told, beside Beside) Telling {
+	if told.Ruling.Silent() {
+		return Telling{Told: told}
+	}
+	n := a.narrate(told)
+	last := step{told.EndType, told.End.Add(correction)}
+	n.end(s, r, last, beside)
+	telling := n.telling([]step{last})
+	if telling.Told.Named == told.Named || telling.Told.Named == 0 {
+		return Telling{Told: told}
+	}
 	return telling
 }
 
@@ -142,13 +165,26 @@ func (n *narration) say(s step, facets openlineage.Facets, inputs, outputs []ope
 		Body:     body,
 	})
 	for _, d := range inputs {
-		n.edges = append(n.edges, Edge{Namespace: d.Namespace, Name: d.Name})
+		n.edges = append(n.edges, n.edge(d, false))
 	}
 	for _, d := range outputs {
-		n.edges = append(n.edges, Edge{Namespace: d.Namespace, Name: d.Name, Output: true})
+		n.edges = append(n.edges, n.edge(d, true))
 	}
 }
 
+// edge keeps of a dataset what a later run of the job may repeat.
+func (n *narration) edge(d openlineage.Dataset, output bool) Edge {
+	e := Edge{Namespace: d.Namespace, Name: d.Name, Output: output}
+	if n.adapter.Repeats() {
+		e.Facets = lasting(d.Facets, n.adapter.settings.Producer)
+	}
+	return e
+}
+
 func (n *narration) telling(steps []step) Telling {
-	return Telling{Told: n.told.after(steps), Events: n.events, Edges: n.edges, Warnings: n.warnings}
+	told := n.told.after(steps)
+	if told.Phase == Ended {
+		told.Named = fingerprint(n.edges)
+	}
+	return Telling{Told: told, Events: n.events, Edges: n.edges, Warnings: n.warnings}
 }

@@ -14,7 +14,7 @@ func BenchmarkTell(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		told, _ := a.Pin(s, &flow)
-		if len(a.Tell(s, told, nil).Events) != 2 {
+		if len(a.Tell(s, told, adapter.Beside{}).Events) != 2 {
 			b.Fatal("not two events")
 		}
 	}

@@ -29,6 +29,7 @@ func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 	r, _ := rowOf(s)
 	inputs, outputs := make(datasetSet), make(datasetSet)
 	refused := refusals{told: t}
+	ofAssets := a.assets(s, t, inputs, outputs) // first: what a row says of the same dataset counts before it
 	for _, artifact := range inOrder(s.Artifacts) {
 		marks := marksOf(artifact)
 		if !marks.input && !marks.output || !r.made(artifact) {
@@ -58,7 +59,7 @@ func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 			}
 		}
 	}
-	return found{inputs: inputs.sorted(), outputs: outputs.sorted(), warnings: refused.warnings()}
+	return found{inputs: inputs.sorted(), outputs: outputs.sorted(), warnings: append(ofAssets, refused.warnings()...)}
 }
 
 // identify returns the dataset that a row names. The table may be missing where the URI alone names a dataset, as in an

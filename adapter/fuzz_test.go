@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/prefect-openlineage/listener/adapter"
 	"github.com/prefect-openlineage/listener/openlineage"
 )
 
@@ -23,7 +24,7 @@ func FuzzArtifactData(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data, description string) {
 		s := taskSnapshot(taskRow(), table(1, description, data))
 		told, _ := a.Pin(s, &flow)
-		telling := a.Tell(s, told, nil)
+		telling := a.Tell(s, told, adapter.Beside{})
 		if len(telling.Events) != 2 {
 			t.Fatalf("%d events, warnings %v", len(telling.Events), telling.Warnings)
 		}
@@ -43,7 +44,7 @@ func FuzzArtifactData(f *testing.F) {
 				t.Errorf("%q %q: %v", d.Namespace, d.Name, err)
 			}
 		}
-		if again := a.Tell(s, told, nil); string(again.Events[1].Body) != string(body) {
+		if again := a.Tell(s, told, adapter.Beside{}); string(again.Events[1].Body) != string(body) {
 			t.Error("the second telling differs")
 		}
 	})

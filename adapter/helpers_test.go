@@ -48,7 +48,7 @@ func (l *listener) see(s prefect.Snapshot) []adapter.Event {
 	id, parentID := l.ids(s)
 	told, known := l.ledger[id]
 	if !l.adapter.News(s, told) {
-		if telling := l.adapter.Tell(s, told, nil); len(telling.Events) > 0 {
+		if telling := l.adapter.Tell(s, told, adapter.Beside{}); len(telling.Events) > 0 {
 			l.t.Errorf("News said no, Tell made %d events of %s", len(telling.Events), id)
 		}
 		return nil
@@ -68,7 +68,7 @@ func (l *listener) see(s prefect.Snapshot) []adapter.Event {
 			upstream[id] = u
 		}
 	}
-	telling := l.adapter.Tell(s, told, upstream)
+	telling := l.adapter.Tell(s, told, adapter.Beside{Upstream: upstream})
 	l.keep(s, telling)
 	return telling.Events
 }

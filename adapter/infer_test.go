@@ -83,7 +83,7 @@ func TestInferEndSeen(t *testing.T) {
 	a := newAdapter(t)
 	_, task := openTask(t, a)
 	s := taskSnapshot(leftRunning(), table(1, "ol-dataset_output", `[{"database_uri":"duckdb:///d","table":"t"},{}]`))
-	telling := a.InferEndSeen(s, task, endedFlow(adapter.Complete, 10))
+	telling := a.InferEndSeen(s, task, endedFlow(adapter.Complete, 10), nil)
 	event := last(t, telling)
 	if diff := cmp.Diff([]string{"duckdb:///d|t"}, names(event, "outputs")); diff != "" {
 		t.Errorf("outputs (-want +got):\n%s", diff)
@@ -145,22 +145,22 @@ func TestInferGone(t *testing.T) {
 	a := newAdapter(t)
 	l, task := openTask(t, a)
 
-	first := a.InferGone(task, at(100))
+	first := a.InferGone(task, at(100), nil)
 	if len(first.Events) > 0 || !first.Told.Missed.Equal(at(100)) || first.Told.Phase != adapter.Open {
 		t.Fatalf("first miss: %d events, %+v", len(first.Events), first.Told)
 	}
-	early := a.InferGone(first.Told, at(699))
+	early := a.InferGone(first.Told, at(699), nil)
 	if len(early.Events) > 0 || !early.Told.Missed.Equal(at(100)) {
 		t.Fatalf("a miss within the grace: %d events, %+v", len(early.Events), early.Told)
 	}
-	second := a.InferGone(first.Told, at(700))
+	second := a.InferGone(first.Told, at(700), nil)
 	if diff := cmp.Diff([]string{"ABORT@700"}, short(second.Events)); diff != "" {
 		t.Fatalf("second miss (-want +got):\n%s", diff)
 	}
 	if got := dig(last(t, second), "run", "facets", "prefect_run", "inferred"); got != true {
 		t.Errorf("inferred: %v", got)
 	}
-	if third := a.InferGone(second.Told, at(1400)); len(third.Events) > 0 {
+	if third := a.InferGone(second.Told, at(1400), nil); len(third.Events) > 0 {
 		t.Errorf("third miss: %v", short(third.Events))
 	}
 
@@ -180,7 +180,7 @@ func TestInferGoneThenEnd(t *testing.T) {
 	t.Parallel()
 	a := newAdapter(t)
 	l, task := openTask(t, a)
-	l.keep(prefect.Snapshot{}, a.InferGone(a.InferGone(task, at(100)).Told, at(700)))
+	l.keep(prefect.Snapshot{}, a.InferGone(a.InferGone(task, at(100), nil).Told, at(700), nil))
 	l.events = nil
 	l.see(taskSnapshot(taskRow()))
 	if diff := cmp.Diff([]string{"COMPLETE@5"}, short(l.events)); diff != "" {

@@ -293,8 +293,8 @@ func TestPolicyGone(t *testing.T) {
 	started := flowRow()
 	started.State, started.EndTime = &prefect.State{Type: prefect.Running, Name: "Running", Timestamp: at(0)}, nil
 	l.see(flowSnapshot(started))
-	first := a.InferGone(l.ledger[flowRunID], at(60))
-	second := a.InferGone(first.Told, at(60+600))
+	first := a.InferGone(l.ledger[flowRunID], at(60), nil)
+	second := a.InferGone(first.Told, at(60+600), nil)
 	if len(first.Events)+len(second.Events) > 0 || second.Told.Phase != adapter.Ended || !second.Told.Inferred {
 		t.Errorf("told %+v and %+v", first, second)
 	}
@@ -308,7 +308,7 @@ func TestPolicyPinned(t *testing.T) {
 	if decision := after.Decide(taskSnapshot(taskRow()), &flow); !decision.Ruling.Silent() || decision.By != adapter.DecidedByFlowRun {
 		t.Errorf("a task of a flow run that is not told about: %+v", decision)
 	}
-	if telling := after.Tell(flowSnapshot(flowRow()), flow, nil); len(telling.Events) > 0 {
+	if telling := after.Tell(flowSnapshot(flowRow()), flow, adapter.Beside{}); len(telling.Events) > 0 {
 		t.Errorf("the flow run is told about after all: %v", short(telling.Events))
 	}
 }

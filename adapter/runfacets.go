@@ -61,9 +61,11 @@ func (a *Adapter) parameters(s prefect.Snapshot) []openlineage.ExecutionParamete
 }
 
 // endFacets adds to the start's run facets what is known at the end.
-func (a *Adapter) endFacets(s prefect.Snapshot, r row, t Told, upstream map[uuid.UUID]Told) openlineage.Facets {
+func (a *Adapter) endFacets(s prefect.Snapshot, r row, t Told, upstream map[uuid.UUID]Told, repeated bool) openlineage.Facets {
 	facets := a.startFacets(s, r, t, upstream)
-	facets.Add(a.prefectEnd(s, r, t, false))
+	end := a.prefectEnd(s, r, t, false)
+	end.DatasetsRepeated = repeated
+	facets.Add(end)
 	if r.state.Type == prefect.Failed || r.state.Type == prefect.Crashed {
 		message := text(r.state.Message)
 		if strings.TrimSpace(message) == "" {

@@ -19,7 +19,7 @@ func tell(t testing.TB, a *adapter.Adapter, s prefect.Snapshot, upstream map[uui
 		parent = new(flowTold(t, a))
 	}
 	told, _ := a.Pin(s, parent)
-	return a.Tell(s, told, upstream)
+	return a.Tell(s, told, adapter.Beside{Upstream: upstream})
 }
 
 // last returns the last event, decoded.
@@ -110,7 +110,7 @@ func TestPrefectRunFacet(t *testing.T) {
 	sub.Placeholder.TaskInputs = inner.TaskInputs
 	flow := flowTold(t, a)
 	told, _ := a.Pin(sub, &flow)
-	telling = a.Tell(sub, told, nil)
+	telling = a.Tell(sub, told, adapter.Beside{})
 	if start := object(t, telling.Events[0].Body); dig(start, "run", "facets", "prefect_run", "workPool") != nil {
 		t.Error("START names a work pool, which Prefect may set later")
 	}
@@ -217,7 +217,7 @@ func TestDependencies(t *testing.T) {
 	}
 	flow := flowTold(t, a)
 	told, _ := a.Pin(sub, &flow)
-	telling = a.Tell(sub, told, map[uuid.UUID]adapter.Told{ids[0]: ref("other", ids[5]), ids[1]: ref("other", ids[5])})
+	telling = a.Tell(sub, told, adapter.Beside{Upstream: map[uuid.UUID]adapter.Told{ids[0]: ref("other", ids[5]), ids[1]: ref("other", ids[5])}})
 	if diff := cmp.Diff(any([]any{dependency("other", ids[5])}), dig(last(t, telling), "run", "facets", "jobDependencies", "upstream")); diff != "" {
 		t.Errorf("subflow (-want +got):\n%s", diff)
 	}
@@ -234,13 +234,13 @@ func TestParentComplete(t *testing.T) {
 		"run": map[string]any{"runId": flowRunID.String()}, "job": map[string]any{"namespace": "default", "name": "etl"},
 	}
 	want := map[string]any{"run": ref["run"], "job": ref["job"], "root": ref}
-	for _, e := range a.Tell(s, told, nil).Events {
+	for _, e := range a.Tell(s, told, adapter.Beside{}).Events {
 		if diff := cmp.Diff(any(want), bare(dig(object(t, e.Body), "run", "facets", "parent"))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", e.Type, diff)
 		}
 	}
 	told.Root = nil
-	for _, e := range a.Tell(s, told, nil).Events {
+	for _, e := range a.Tell(s, told, adapter.Beside{}).Events {
 		if dig(object(t, e.Body), "run", "facets", "parent") != nil {
 			t.Errorf("%s has half a parent", e.Type)
 		}
@@ -290,12 +290,12 @@ func TestBrokenLedger(t *testing.T) {
 	s := flowSnapshot(flowRow())
 	told := flowTold(t, a)
 	told.JobFacets = []byte("{")
-	if telling := a.Tell(s, told, nil); len(telling.Events) != 2 || len(telling.Warnings) != 1 || telling.Warnings[0].Rule != "facets-refused" {
+	if telling := a.Tell(s, told, adapter.Beside{}); len(telling.Events) != 2 || len(telling.Warnings) != 1 || telling.Warnings[0].Rule != "facets-refused" {
 		t.Errorf("unreadable job facets: %d events, %v", len(telling.Events), telling.Warnings)
 	}
 	told = flowTold(t, a)
 	told.Run.Name = ""
-	telling := a.Tell(s, told, nil)
+	telling := a.Tell(s, told, adapter.Beside{})
 	if len(telling.Events) != 0 || len(telling.Warnings) != 2 || telling.Warnings[0].Rule != "event-refused" || telling.Told.Phase != adapter.Ended {
 		t.Errorf("no job name: %d events, %v, phase %d", len(telling.Events), telling.Warnings, telling.Told.Phase)
 	}

@@ -50,6 +50,27 @@ const (
 	DatasetNamingVerbatim DatasetNaming = "verbatim"
 )
 
+// DatasetsOnFailure says which datasets a run names that failed or was aborted.
+type DatasetsOnFailure string
+
+// The datasets of a failed run. Empty means DatasetsObserved.
+const (
+	DatasetsObserved DatasetsOnFailure = "observed" // those that were seen
+	// DatasetsLast repeats, where none were seen, those of the job's last good run: the job keeps its place in a
+	// consumer's graph.
+	DatasetsLast DatasetsOnFailure = "last"
+)
+
+// FlowDatasets says which datasets a flow run's end names besides those of the flow's body.
+type FlowDatasets string
+
+// The further datasets of a flow run. Empty means FlowDatasetsNone.
+const (
+	FlowDatasetsNone FlowDatasets = "none"
+	// FlowDatasetsRollup adds what the tasks read, and did not write earlier in the run, and wrote.
+	FlowDatasetsRollup FlowDatasets = "rollup"
+)
+
 // Settings say how events are made. They apply to runs that are pinned after they changed.
 type Settings struct {
 	Producer string // URI that names this program in every event and facet
@@ -61,18 +82,20 @@ type Settings struct {
 	RunIDType     RunIDType
 	DatasetNaming DatasetNaming
 	// DatasetMap renames datasets that were named so.
-	DatasetMap openlineage.NameMap
+	DatasetMap        openlineage.NameMap
+	DatasetsOnFailure DatasetsOnFailure
+	FlowDatasets      FlowDatasets
 	// Grace is how long a task may stay RUNNING after its flow has ended, and an open run be gone, before its end is
 	// inferred.
 	Grace time.Duration
 	// Parameters adds the parameters of flow runs, masked: they may hold anything, so only those who ask get them.
 	Parameters bool
+	// Policy says which runs are told about.
+	Policy Policy
 	// Filters name the jobs that nobody is told about, whatever else is said of them.
 	Filters []openlineage.Filter
 	// Additions are what goes into every event.
 	Additions openlineage.Additions
-	// Policy says which runs are told about.
-	Policy Policy
 	// UIURL is where people see Prefect's pages; it counts before the address that the server names. Empty: that one.
 	UIURL string
 }
@@ -95,6 +118,12 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.DatasetNaming == "" {
 		s.DatasetNaming = DatasetNamingSpec
+	}
+	if s.DatasetsOnFailure == "" {
+		s.DatasetsOnFailure = DatasetsObserved
+	}
+	if s.FlowDatasets == "" {
+		s.FlowDatasets = FlowDatasetsNone
 	}
 	return s
 }
@@ -132,6 +161,16 @@ func (s Settings) check() error {
 	case DatasetNamingSpec, DatasetNamingVerbatim:
 	default:
 		problem("DATASET_NAMING takes spec or verbatim, not %q", s.DatasetNaming)
+	}
+	switch s.DatasetsOnFailure {
+	case DatasetsObserved, DatasetsLast:
+	default:
+		problem("DATASETS_ON_FAILURE takes observed or last, not %q", s.DatasetsOnFailure)
+	}
+	switch s.FlowDatasets {
+	case FlowDatasetsNone, FlowDatasetsRollup:
+	default:
+		problem("FLOW_DATASETS takes none or rollup, not %q", s.FlowDatasets)
 	}
 	if s.Grace < 0 {
 		problem("LISTENER_GRACE must not be negative")

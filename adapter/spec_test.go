@@ -18,10 +18,10 @@ func TestEventsFollowTheSpec(t *testing.T) {
 	}
 	a := newAdapter(t)
 	_, task := openTask(t, a)
-	stories["inferred, gone"] = a.InferGone(a.InferGone(task, at(100)).Told, at(900)).Events
+	stories["inferred, gone"] = a.InferGone(a.InferGone(task, at(100), nil).Told, at(900), nil).Events
 	stories["inferred, failed"] = a.InferEnd(task, endedFlow(adapter.Fail, 10)).Events
-	stories["inferred, seen"] = a.InferEndSeen(taskSnapshot(leftRunning()), task, endedFlow(adapter.Complete, 10)).Events
-	stories["bare"] = a.Tell(prefect.Snapshot{FlowRun: new(flowRow())}, flowTold(t, a), nil).Events
+	stories["inferred, seen"] = a.InferEndSeen(taskSnapshot(leftRunning()), task, endedFlow(adapter.Complete, 10), nil).Events
+	stories["bare"] = a.Tell(prefect.Snapshot{FlowRun: new(flowRow())}, flowTold(t, a), adapter.Beside{}).Events
 	stories["every dataset facet"] = tell(t, a, taskSnapshot(taskRow(), table(1, "ol-dataset_input ol-dataset_output", `[{
 		"database_uri":"duckdb:///d","table":"t","schema":[{"name":"id","type":"int","description":"key","fields":[{"name":"part"}]}],
 		"row_count":12,"size":2048,"file_count":3,"description":"Orders","owners":["ada",{"name":"bob","type":"STEWARD"}],

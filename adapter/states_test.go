@@ -217,7 +217,7 @@ func TestPlaceholderIsNoRun(t *testing.T) {
 		if a.News(taskSnapshot(row), adapter.Told{}) {
 			t.Errorf("News says yes of a placeholder in state %s", state)
 		}
-		if telling := a.Tell(taskSnapshot(row), adapter.Told{}, nil); len(telling.Events) > 0 {
+		if telling := a.Tell(taskSnapshot(row), adapter.Told{}, adapter.Beside{}); len(telling.Events) > 0 {
 			t.Errorf("a placeholder in state %s is told", state)
 		}
 	}
@@ -234,7 +234,7 @@ func TestMissedRunSeenAgain(t *testing.T) {
 	if !a.News(flowSnapshot(row), told) {
 		t.Fatal("News says no, so the entry would stay marked as missed")
 	}
-	telling := a.Tell(flowSnapshot(row), told, nil)
+	telling := a.Tell(flowSnapshot(row), told, adapter.Beside{})
 	if len(telling.Events) > 0 || !telling.Told.Missed.IsZero() || telling.Told.Phase != adapter.Open {
 		t.Errorf("got %d events and %+v", len(telling.Events), telling.Told)
 	}
@@ -244,7 +244,7 @@ func TestEmptySnapshot(t *testing.T) {
 	t.Parallel()
 	a := newAdapter(t)
 	var s prefect.Snapshot
-	if a.News(s, adapter.Told{}) || len(a.Upstreams(s)) > 0 || len(a.Tell(s, adapter.Told{}, nil).Events) > 0 {
+	if a.News(s, adapter.Told{}) || len(a.Upstreams(s)) > 0 || len(a.Tell(s, adapter.Told{}, adapter.Beside{}).Events) > 0 {
 		t.Error("an empty snapshot is told")
 	}
 	if told, warnings := a.Pin(s, nil); told.ID != [16]byte{} || len(warnings) > 0 {

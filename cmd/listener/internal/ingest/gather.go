@@ -29,7 +29,13 @@ func (p *portion) gather(ctx context.Context) error {
 		p.pinFlow(id, 0)
 	}
 	p.pinTasks()
-	return p.gatherUpstreams(ctx)
+	if err := p.gatherUpstreams(ctx); err != nil {
+		return err
+	}
+	if err := p.gatherAssets(ctx); err != nil {
+		return err
+	}
+	return p.gatherRollups(ctx)
 }
 
 func (p *portion) rowIDs() []uuid.UUID {
@@ -74,13 +80,13 @@ func (p *portion) recall(ctx context.Context, ids []uuid.UUID) error {
 func (p *portion) news() ([]prefect.FlowRun, []prefect.TaskRun) {
 	var flowRows []prefect.FlowRun
 	for _, row := range p.changes.FlowRuns {
-		if p.isNews(row.ID, prefect.Snapshot{FlowRun: &row}) {
+		if !p.resting(row.ID, row.State) && p.isNews(row.ID, prefect.Snapshot{FlowRun: &row}) {
 			flowRows = append(flowRows, row)
 		}
 	}
 	var taskRows []prefect.TaskRun
 	for _, row := range p.changes.TaskRuns {
-		if p.isNews(row.ID, prefect.Snapshot{TaskRun: &row}) {
+		if !p.resting(row.ID, row.State) && p.isNews(row.ID, prefect.Snapshot{TaskRun: &row}) {
 			taskRows = append(taskRows, row)
 		}
 	}
@@ -182,7 +188,7 @@ func (p *portion) gatherTasks(ctx context.Context, rows []prefect.TaskRun) error
 	for _, row := range rows {
 		if row.FlowRunID != nil {
 			if p.gone[*row.FlowRunID] && p.young(row.State) {
-				p.deferred++ // its flow run may not have reached the tables yet
+				p.leave(row.ID) // its flow run may not have reached the tables yet
 				continue
 			}
 			flowOf[*row.FlowRunID] = p.flowRef(*row.FlowRunID)

@@ -30,7 +30,11 @@ func (p *portion) tellGone(ctx context.Context) error {
 		} else if !others {
 			continue
 		}
-		telling := voice.InferGone(told, p.changes.Now)
+		last, err := p.lastGood(ctx, told)
+		if err != nil {
+			return err
+		}
+		telling := voice.InferGone(told, p.changes.Now, last)
 		p.events = append(p.events, telling.Events...)
 		p.warnings = append(p.warnings, telling.Warnings...)
 		p.metrics.inferred(len(telling.Events))

@@ -72,7 +72,11 @@ func (r *Recorder) inferEnds(ctx context.Context, rows []prefect.TaskRun, flows 
 	batch := state.Batch{Edges: map[uuid.UUID][]adapter.Edge{}}
 	var warnings []adapter.Warning
 	for _, s := range snapshots {
-		telling := voice.InferEndSeen(s, known[s.TaskRun.ID], flows[s.TaskRun.ID])
+		last, err := r.lastGood(ctx, known[s.TaskRun.ID])
+		if err != nil {
+			return err
+		}
+		telling := voice.InferEndSeen(s, known[s.TaskRun.ID], flows[s.TaskRun.ID], last)
 		if len(telling.Events) == 0 {
 			continue
 		}

@@ -14,9 +14,9 @@ import (
 // chronological sorts events by time as people would read them, yet never puts an event before an older one of its
 // run or before the first event of its ancestor, whatever their clocks say.
 func chronological(events []adapter.Event) []adapter.Event {
-	first := map[uuid.UUID]int{} // run -> index of its first event
+	first := map[uuid.UUID]int{} // run -> index of its first event, where that is among them
 	for i, e := range events {
-		if _, seen := first[e.Run]; !seen {
+		if e.First {
 			first[e.Run] = i
 		}
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,14 @@ type portion struct {
 	// upstream holds, by the id that task inputs name, the entry of each upstream run.
 	upstream map[uuid.UUID]adapter.Told
 
+	// held are runs whose end waits for what belongs to it, again those whose last end is told once more if it names more
+	// datasets by now.
+	held, again map[uuid.UUID]bool
+	// rollups are what the tasks of flow runs read and wrote.
+	rollups map[uuid.UUID]*adapter.Rollup
+	// goods are, by job, the completed runs of this portion that named datasets.
+	goods map[[2]string][]good
+
 	// decided says of the runs first seen here why they are told about or not.
 	decided map[uuid.UUID]adapter.Decision
 
@@ -44,7 +53,7 @@ type portion struct {
 	edges    map[uuid.UUID][]adapter.Edge
 	warnings []adapter.Warning
 	bad      []prefect.BadRow
-	deferred int
+	left     []uuid.UUID // runs that can't be told yet, or not wholly
 }
 
 func newPortion(r *Recorder, changes prefect.Changes, mode Mode) *portion {
@@ -54,39 +63,72 @@ func newPortion(r *Recorder, changes prefect.Changes, mode Mode) *portion {
 		remembered: map[uuid.UUID]bool{},
 		flows:      map[uuid.UUID]prefect.Snapshot{}, gone: map[uuid.UUID]bool{},
 		upstream: map[uuid.UUID]adapter.Told{}, edges: map[uuid.UUID][]adapter.Edge{},
+		held: map[uuid.UUID]bool{}, again: map[uuid.UUID]bool{}, rollups: map[uuid.UUID]*adapter.Rollup{},
+		goods:   map[[2]string][]good{},
 		decided: map[uuid.UUID]adapter.Decision{}, bad: changes.Bad,
 	}
 }
 
-// tell makes the events: flow runs in the order of their ids, then task runs. Order between runs is settled later.
-func (p *portion) tell() {
+// tell makes the events: flow runs in the order of their ids, then task runs. Order between runs is settled later. Runs
+// that may have to repeat an earlier run's datasets come after all others: the earlier run may be among them.
+func (p *portion) tell(ctx context.Context) error {
+	var late []prefect.Snapshot
+	one := func(s prefect.Snapshot) {
+		if p.adapter.MayRepeat(s) {
+			late = append(late, s)
+			return
+		}
+		p.tellOne(s, nil)
+	}
 	for _, id := range sortedIDs(p.flows) {
-		p.tellOne(id, p.flows[id])
+		one(p.flows[id])
 	}
 	for _, s := range p.tasks {
-		p.tellOne(s.TaskRun.ID, s)
+		one(s)
 	}
+	for _, s := range late {
+		last, err := p.lastOf(ctx, idOf(s), s)
+		if err != nil {
+			return err
+		}
+		p.tellOne(s, last)
+	}
+	return nil
 }
 
-func (p *portion) tellOne(id uuid.UUID, s prefect.Snapshot) {
+func idOf(s prefect.Snapshot) uuid.UUID {
+	if s.FlowRun != nil {
+		return s.FlowRun.ID
+	}
+	return s.TaskRun.ID
+}
+
+func (p *portion) tellOne(s prefect.Snapshot, last []adapter.Edge) {
+	id := idOf(s)
 	told, pinned := p.known[id]
 	if !pinned {
 		return
 	}
 	if p.mustWait(s) {
-		p.deferred++
+		p.leave(id)
 		return
 	}
 	before := told
 	if p.mode.again() {
 		told = untold(told)
 	}
-	telling := p.adapter.Tell(s, told, p.upstream)
+	telling := p.adapter.Tell(s, told, adapter.Beside{
+		Upstream: p.upstream, Last: last, Rollup: p.rollups[id], Hold: p.held[id], Again: p.again[id],
+	})
+	if p.held[id] {
+		p.leave(id)
+	}
 	p.warnings = append(p.warnings, telling.Warnings...)
 	p.events = append(p.events, telling.Events...)
 	if len(telling.Edges) > 0 {
 		p.edges[id] = telling.Edges
 	}
+	p.noteGood(telling.Told, telling.Edges)
 	if p.mode.again() && before.Phase != adapter.Unsaid {
 		return
 	}
@@ -114,7 +156,7 @@ func (p *portion) young(s *prefect.State) bool {
 
 // untold is the entry with its pinned facts and nothing said.
 func untold(t adapter.Told) adapter.Told {
-	t.Phase, t.Start, t.EndType, t.End, t.Inferred = adapter.Unsaid, time.Time{}, "", time.Time{}, false
+	t.Phase, t.Start, t.EndType, t.End, t.Inferred, t.Named = adapter.Unsaid, time.Time{}, "", time.Time{}, false, 0
 	return t
 }
 
@@ -139,7 +181,7 @@ func (p *portion) batch() (state.Batch, error) {
 }
 
 func (p *portion) report(committed state.Committed, b state.Batch) {
-	p.metrics.recorded(p.changes, b, committed, p.deferred)
+	p.metrics.recorded(p.changes, b, committed, len(p.left))
 	p.metrics.decided(p.decided)
 	p.warn(p.warnings)
 	for _, row := range p.bad {

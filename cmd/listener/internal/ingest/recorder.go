@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -21,6 +22,8 @@ const CursorName = "poll"
 type Ledger interface {
 	Told(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]adapter.Told, error)
 	Commit(ctx context.Context, batch state.Batch) (state.Committed, error)
+	// LastGoodEdges returns the datasets that the last completed run of a job named.
+	LastGoodEdges(ctx context.Context, job adapter.RunRef) ([]adapter.Edge, error)
 }
 
 // Reader reads from Prefect what a portion does not hold itself.
@@ -32,6 +35,16 @@ type Reader interface {
 	FlowRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.FlowRun, []prefect.BadRow, error)
 	TaskRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.TaskRun, []prefect.BadRow, error)
 	Server(ctx context.Context) (prefect.Server, error)
+
+	// What a flow run's tasks made, a page at a time.
+	EachTaskRun(ctx context.Context, flowRuns []uuid.UUID, take func([]prefect.TaskRun) error) error
+	EachTable(ctx context.Context, flowRuns []uuid.UUID, take func([]prefect.Artifact) error) error
+	AnyOpenTaskRun(ctx context.Context, flowRuns []uuid.UUID) (prefect.TaskRun, bool, error)
+
+	// Events about assets; prefect.ErrNoEvents where the server shows none.
+	AssetsOfTaskRuns(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]prefect.AssetEvent, []prefect.BadRow, error)
+	AssetsOfFlowRuns(ctx context.Context, ids []uuid.UUID, since time.Time) (map[uuid.UUID][]prefect.AssetEvent, []prefect.BadRow, error)
+	NewestAssetEvents(ctx context.Context, since time.Time, pages int) ([]prefect.AssetEvent, error)
 }
 
 // Recorder turns portions of changes into transactions. It is safe for use by several goroutines, which take turns: a
@@ -46,6 +59,9 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	familiar *familiar
+	assets   *assetWatch
+	holds    *holds
+	rolled   rolledRuns
 }
 
 // NewRecorder makes a recorder. Stored is called after each transaction that put events into the outbox; nil: nobody
@@ -55,9 +71,8 @@ func NewRecorder(a *adapter.Adapter, reader Reader, ledger Ledger, log *zap.Logg
 		stored = func() {}
 	}
 	metrics.expect(a.DecidedBy())
-	return &Recorder{
-		adapter: a, reader: reader, ledger: ledger, log: log, metrics: metrics, stored: stored, familiar: newFamiliar(),
-	}
+	return &Recorder{adapter: a, reader: reader, ledger: ledger, log: log, metrics: metrics, stored: stored,
+		familiar: newFamiliar(), assets: newAssetWatch(), holds: newHolds(), rolled: rolledRuns{}}
 }
 
 // Mode says how a portion is to be recorded.
@@ -87,8 +102,13 @@ func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mod
 	if err := p.gather(ctx); err != nil {
 		return state.Committed{}, err
 	}
-	p.tell()
+	if err := p.tell(ctx); err != nil {
+		return state.Committed{}, err
+	}
 	if mode.Live {
+		if err := p.retellFlows(ctx); err != nil {
+			return state.Committed{}, err
+		}
 		if err := p.tellGone(ctx); err != nil {
 			return state.Committed{}, err
 		}

@@ -62,6 +62,20 @@ func (l *ledger) Commit(_ context.Context, batch state.Batch) (state.Committed, 
 	return state.Committed{Enqueued: len(batch.Events)}, nil
 }
 
+// LastGoodEdges is of the last batch that completed a run of the job: these tests tell runs in their order.
+func (l *ledger) LastGoodEdges(_ context.Context, job adapter.RunRef) ([]adapter.Edge, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range slices.Backward(l.batches) {
+		for _, told := range b.Told {
+			if told.Run.Namespace == job.Namespace && told.Run.Name == job.Name && told.EndType == adapter.Complete && len(b.Edges[told.ID]) > 0 {
+				return b.Edges[told.ID], nil
+			}
+		}
+	}
+	return nil, nil
+}
+
 // events are all that were stored, as "TYPE job", in their order.
 func (l *ledger) events() []string {
 	l.mu.Lock()
