@@ -20,26 +20,32 @@ const (
 )
 
 // outsideParent reads the parent that a root flow run was given by whatever started it. Both results are nil if there
-// is none; an incomplete one is an error, since half a parent facet makes consumers invent jobs.
+// is none. An incomplete one does not count, since half a parent facet makes consumers invent jobs; then the older
+// variables are read, and without a root that can be read the parent is taken for the top, as dbt's integration does.
+// The error says what did not count.
 func outsideParent(env environment) (parent, root *RunRef, err error) {
 	if text, ok := env[contextVariable]; ok {
-		return contextParent(text)
+		if parent, root, err = contextParent(text); parent != nil {
+			return parent, root, err
+		}
 	}
 	text, ok := env[parentVariable]
 	if !ok {
-		return nil, nil, nil
+		return nil, nil, err
 	}
-	ref, err := parseRunRef(text)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", parentVariable, err)
+	ref, wrong := parseRunRef(text)
+	if wrong != nil {
+		return nil, nil, errors.Join(err, fmt.Errorf("%s: %w", parentVariable, wrong))
 	}
 	top := ref
 	if text, ok := env[rootParentVariable]; ok {
-		if top, err = parseRunRef(text); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", rootParentVariable, err)
+		if given, wrong := parseRunRef(text); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", rootParentVariable, wrong))
+		} else {
+			top = given
 		}
 	}
-	return &ref, &top, nil
+	return &ref, &top, err
 }
 
 // parseRunRef reads namespace/name/run id. A namespace may hold slashes of its own (airflow://host); the last two parts
@@ -110,14 +116,16 @@ func contextParent(text string) (parent, root *RunRef, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", contextVariable, err)
 	}
-	top, given := ref, context.Parent.Root
+	given := context.Parent.Root
 	if given == nil {
 		given = context.Root
 	}
-	if given != nil {
-		if top, err = given.ref(); err != nil {
-			return nil, nil, fmt.Errorf("%s, its root: %w", contextVariable, err)
-		}
+	if given == nil {
+		return &ref, &ref, nil
+	}
+	top, err := given.ref()
+	if err != nil {
+		return &ref, &ref, fmt.Errorf("%s, its root: %w", contextVariable, err)
 	}
 	return &ref, &top, nil
 }

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -181,8 +182,8 @@ func (p *pinning) ancestry() {
 	if flowRun := p.snapshot.FlowRun; flowRun != nil && flowRun.ParentTaskRunID == nil {
 		parent, root, err := outsideParent(environmentOf(flowRun.JobVariables))
 		if err != nil {
-			p.warn("parent-ignored", "the parent that its job variables give is left out: %v", err)
-			return
+			p.warn("parent-ignored", "of the parent that its job variables give this does not count: %s",
+				strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 		p.told.Parent, p.told.Root = parent, root
 	}

@@ -128,6 +128,7 @@ func TestOutsideParent(t *testing.T) {
 	const id, rootID = "5f0c3ab0-6c0f-4b53-9f9e-0a3bd8c0a111", "5f0c3ab0-6c0f-4b53-9f9e-0a3bd8c0a222"
 	parent := adapter.RunRef{RunID: uuid.MustParse(id), Namespace: "airflow", Name: "daily.trigger"}
 	root := adapter.RunRef{RunID: uuid.MustParse(rootID), Namespace: "airflow", Name: "daily"}
+	older := adapter.RunRef{RunID: uuid.MustParse(rootID), Namespace: "other", Name: "job"} // beside each context
 	context := func(inner string) string {
 		text, err := json.Marshal(inner)
 		if err != nil {
@@ -157,11 +158,12 @@ func TestOutsideParent(t *testing.T) {
 		{"one part", `{"OPENLINEAGE_PARENT_ID":"` + id + `"}`, nil, nil, true},
 		{"no namespace", `{"OPENLINEAGE_PARENT_ID":"/daily.trigger/` + id + `"}`, nil, nil, true},
 		{"no name", `{"OPENLINEAGE_PARENT_ID":"airflow//` + id + `"}`, nil, nil, true},
-		{"a bad root", `{"OPENLINEAGE_PARENT_ID":"airflow/daily.trigger/` + id + `","OPENLINEAGE_ROOT_PARENT_ID":"x"}`, nil, nil, true},
-		{"context that is no JSON", context(`parent`), nil, nil, true},
-		{"context without parent", context(`{"run":1}`), nil, nil, true},
-		{"context without job", context(`{"parent":{"run":{"runId":"` + id + `"}}}`), nil, nil, true},
-		{"context with half a root", context(`{"parent":{` + parentJSON + `,"root":{}}}`), nil, nil, true},
+		{"a bad root", `{"OPENLINEAGE_PARENT_ID":"airflow/daily.trigger/` + id + `","OPENLINEAGE_ROOT_PARENT_ID":"x"}`, &parent, &parent, true},
+		{"context that is no JSON", context(`parent`), &older, &older, true},
+		{"context without parent", context(`{"run":1}`), &older, &older, true},
+		{"context without job", context(`{"parent":{"run":{"runId":"` + id + `"}}}`), &older, &older, true},
+		{"neither", `{"OPENLINEAGE_CONTEXT":"{}","OPENLINEAGE_PARENT_ID":"x"}`, nil, nil, true},
+		{"context with half a root", context(`{"parent":{` + parentJSON + `,"root":{}}}`), &parent, &parent, true},
 	}
 	a := newAdapter(t)
 	for _, tt := range tests {

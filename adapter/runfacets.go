@@ -152,6 +152,7 @@ func (a *Adapter) prefectFacet(s prefect.Snapshot, t Told) openlineage.PrefectRu
 	}
 	if s.FlowRun != nil {
 		facet.ParentTaskRunID = deref(s.FlowRun.ParentTaskRunID)
+		facet.Trigger = trigger(*s.FlowRun)
 		if s.Placeholder != nil {
 			facet.EnclosingTaskRunID = enclosingTask(*s.Placeholder)
 		}

@@ -22,7 +22,9 @@ type PrefectRunFacet struct {
 	EnclosingTaskRunID uuid.UUID `json:"enclosingTaskRunId,omitzero"`
 	// ParentTaskRunID is the placeholder that stands for a subflow in its parent flow run.
 	ParentTaskRunID uuid.UUID `json:"parentTaskRunId,omitzero"`
-	URL             string    `json:"url,omitempty"` // the run's page
+	// Trigger is what started the flow run. Nil: nothing that Prefect names beside schedules and people.
+	Trigger *PrefectTrigger `json:"trigger,omitempty"`
+	URL     string          `json:"url,omitempty"` // the run's page
 
 	RunName   string `json:"runName,omitempty"`
 	StateName string `json:"stateName,omitempty"`
@@ -45,6 +47,13 @@ type PrefectAssetDatasetFacet struct {
 	URL            string          `json:"url,omitempty"`            // the asset's page
 	MaterializedBy string          `json:"materializedBy,omitempty"` // a tool, such as dbt
 	Metadata       json.RawMessage `json:"metadata,omitempty"`       // what the task added, secrets masked
+}
+
+// PrefectTrigger is what started a flow run.
+type PrefectTrigger struct {
+	Type string    `json:"type"` // automation
+	ID   uuid.UUID `json:"id,omitzero"`
+	Name string    `json:"name,omitempty"`
 }
 
 // PrefectDeploymentRunFacet names the deployment that a run came from. Its schema is
