@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/prefect"
 )
 
 func TestTaskNames(t *testing.T) {
@@ -87,6 +90,38 @@ func TestJobNames(t *testing.T) {
 				t.Errorf("got %+v\nwant %+v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestPathNames goes down a tree of subflows with names that people do give: dots, quotes, blanks, other scripts. Each
+// level's name stands under its parent's, the parent facet names the level above, and the root is the top everywhere.
+func TestPathNames(t *testing.T) {
+	t.Parallel()
+	flows := []string{`daily.etl`, `Q1 "new" customers'`, `Übung — 数据 🚀`, `a/b\c`}
+	a := newAdapter(t, func(s *adapter.Settings) { s.FlowNameType = adapter.FlowNamePath })
+	path := ""
+	var parent, top *adapter.Told
+	for depth, name := range flows {
+		s := subflowSnapshot()
+		if depth == 0 {
+			s = flowSnapshot(flowRow())
+		}
+		s.FlowRun.ID, s.Flow = uuid.NewSHA1(flowRunID, []byte(name)), &prefect.Flow{ID: flowID, Name: name}
+		told, warnings := a.Pin(s, parent)
+		task, _ := a.Pin(taskSnapshot(taskRow()), &told)
+		path = strings.TrimPrefix(path+"."+name, ".")
+		if told.Run.Name != path || task.Run.Name != path+".load" || len(warnings) > 0 {
+			t.Errorf("level %d is %q, its task %q, want %q; %v", depth, told.Run.Name, task.Run.Name, path, warnings)
+		}
+		if top == nil {
+			top = &told
+		} else if *told.Parent != parent.Run || *told.Root != top.Run {
+			t.Errorf("level %d has parent %+v and root %+v", depth, told.Parent, told.Root)
+		}
+		if *task.Parent != told.Run || *task.Root != top.Run {
+			t.Errorf("the task on level %d has parent %+v and root %+v", depth, task.Parent, task.Root)
+		}
+		parent = &told
 	}
 }
 
