@@ -174,15 +174,15 @@ func countCell(raw json.RawMessage) (int64, error) {
 
 // assertions reads checks as the dataQualityAssertions facet has them. The spec has them on inputs only.
 func (d *described) assertions(raw json.RawMessage) error {
-	if !d.marks.input {
-		return errors.New("OpenLineage has assertions on inputs only: mark the table as " + inputMarker + " too")
-	}
 	var assertions []map[string]json.RawMessage
 	if json.Unmarshal(raw, &assertions) != nil {
 		return errors.New("it is not a list of assertions")
 	}
 	if len(assertions) == 0 {
 		return nil
+	}
+	if !d.marks.input {
+		return errors.New("OpenLineage has assertions on inputs only: mark the table as " + inputMarker + " too")
 	}
 	for _, assertion := range assertions {
 		for _, key := range []string{"expected", "actual"} { // texts in the spec, numbers to people

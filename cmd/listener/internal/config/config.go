@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/openlineage"
 )
 
 // Config is what the listener runs by.
@@ -58,6 +59,8 @@ type Names struct {
 	RunID string
 	// DatasetNaming is spec or verbatim.
 	DatasetNaming string
+	// DatasetMap renames datasets that were named so.
+	DatasetMap openlineage.NameMap
 	// Policy says which runs are told about.
 	Policy adapter.Policy
 	// Parameters: flow runs' parameters go into events, masked.

@@ -23,14 +23,9 @@ func (l *loader) names(v Variables) {
 	n.FlowName = l.choose(l.env("FLOW_NAME_TYPE", v.FlowNameType), "flow", "flow-run", "path")
 	n.RunID = l.choose(l.env("RUN_ID_TYPE", v.RunIDType), "prefect", "openlineage-prefect")
 	n.DatasetNaming = l.choose(l.env("DATASET_NAMING", v.DatasetNaming), "spec", "verbatim")
+	n.DatasetMap = l.datasetMap(l.env("DATASET_MAP", v.DatasetMap))
 	l.choose(l.env("DATASETS_ON_FAILURE", v.DatasetsOnFailure), "observed")
 	l.choose(l.env("FLOW_DATASETS", v.FlowDatasets), "none")
-	// These decide what leaves the house or under which name: to go on without them would say what can't be unsaid.
-	for _, later := range []raw{l.env("DATASET_MAP", v.DatasetMap)} {
-		if later.text != "" {
-			l.problem(later.name, "", errors.New("is not in this version: unset it"))
-		}
-	}
 }
 
 // choose reads one of a few words, of which the first holds without any.

@@ -147,7 +147,6 @@ func TestLoadRefuses(t *testing.T) {
 		{"FLOW_NAME_TYPE", "task", "task: takes flow, flow-run or path"},
 		{"RUN_ID_TYPE", "random", "random: takes prefect or openlineage-prefect"},
 		{"DATASET_NAMING", "mine", "mine: takes spec or verbatim"},
-		{"DATASET_MAP", "x", ": is not in this version: unset it"},
 		{"DATASETS_ON_FAILURE", "last", "last: takes observed"},
 		{"FLOW_DATASETS", "rollup", "rollup: takes none"},
 	} {

@@ -58,7 +58,7 @@ type Variables struct {
 	FlowNameType      string `envconfig:"FLOW_NAME_TYPE" desc:"job names of flows: flow, flow-run or path; default flow"`
 	RunIDType         string `envconfig:"RUN_ID_TYPE" desc:"run ids: prefect (Prefect's own) or openlineage-prefect (that package's); default prefect"`
 	DatasetNaming     string `envconfig:"DATASET_NAMING" desc:"dataset names: spec (the OpenLineage naming table) or verbatim (as given); default spec"`
-	DatasetMap        string `envconfig:"DATASET_MAP" desc:"rules that rename datasets; not in this version"`
+	DatasetMap        string `envconfig:"DATASET_MAP" desc:"rules that rename datasets, as JSON or a file that holds them; default none"`
 	DatasetsOnFailure string `envconfig:"DATASETS_ON_FAILURE" desc:"datasets of a failed run: observed; default observed"`
 	FlowDatasets      string `envconfig:"FLOW_DATASETS" desc:"datasets of a flow run besides its own: none; default none"`
 
