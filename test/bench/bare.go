@@ -4,23 +4,33 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // pageSize is the most rows that a Prefect server gives at once.
 const pageSize = 200
 
-// bare is the least that can read from Prefect: one connection, no checks, no retries.
+// bare is the least that can read from Prefect: no checks, no retries.
 type bare struct {
 	url    string
 	client *http.Client
+
+	flowRuns, atOnce int // see bareFlowRuns
 }
 
 func newBare(api string) *bare {
-	return &bare{url: api, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	return &bare{
+		url: api, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
+		flowRuns: bareFlowRuns, atOnce: bareAtOnce,
+	}
 }
 
 func (r *bare) close() { r.client.CloseIdleConnections() }
@@ -72,11 +82,20 @@ type bareRead struct {
 	flowRuns, taskRuns, artifacts, requests int
 }
 
-// history reads all flow runs with their task runs and the artifacts of those, in the fastest way known: flow runs
-// page by page, task runs by 20 flow runs, artifacts by 200 task runs. One request at a time: a server works on one at
-// a time, and decoding an answer this little takes a small part of the time that making it took.
+// How the bare loop reads, in the fastest way that was found on a real server: the task runs of so many flow runs in one
+// page that is not quite full and needs no second, and so many requests at once.
+const (
+	bareFlowRuns = 19
+	bareAtOnce   = 2
+)
+
+// history reads all flow runs with their task runs and the artifacts of those: flow runs page by page, task runs by flow
+// run, artifacts by task run.
 func (r *bare) history(ctx context.Context, since time.Time) (bareRead, error) {
 	var read bareRead
+	var mu sync.Mutex
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(r.atOnce) // the pages of flow runs are read beside them, while there is room
 	for offset := 0; ; offset += pageSize {
 		var page []bareRow
 		err := r.list(ctx, "flow_runs", filter{
@@ -84,23 +103,34 @@ func (r *bare) history(ctx context.Context, since time.Time) (bareRead, error) {
 			"flow_runs": filter{"start_time": filter{"after_": since}},
 		}, &page)
 		if err != nil {
+			return read, errors.Join(err, reading.Wait())
+		}
+		for some := range slices.Chunk(page, r.flowRuns) {
+			reading.Go(func() error {
+				found, err := r.tasksOf(ctx, ids(some))
+				mu.Lock()
+				defer mu.Unlock()
+				read.add(found)
+				return err
+			})
+		}
+		mu.Lock()
+		read.add(bareRead{flowRuns: len(page), requests: 1})
+		mu.Unlock()
+		if len(page) < pageSize {
+			err := reading.Wait()
 			return read, err
-		}
-		read.flowRuns, read.requests = read.flowRuns+len(page), read.requests+1
-		for len(page) > 0 {
-			some := page[:min(20, len(page))]
-			page = page[len(some):]
-			if err := r.tasksOf(ctx, ids(some), &read); err != nil {
-				return read, err
-			}
-		}
-		if read.flowRuns < offset+pageSize {
-			return read, nil
 		}
 	}
 }
 
-func (r *bare) tasksOf(ctx context.Context, flowRuns []string, read *bareRead) error {
+func (r *bareRead) add(more bareRead) {
+	r.flowRuns, r.taskRuns = r.flowRuns+more.flowRuns, r.taskRuns+more.taskRuns
+	r.artifacts, r.requests = r.artifacts+more.artifacts, r.requests+more.requests
+}
+
+func (r *bare) tasksOf(ctx context.Context, flowRuns []string) (bareRead, error) {
+	var read bareRead
 	for offset := 0; ; offset += pageSize {
 		var page []bareRow
 		err := r.list(ctx, "task_runs", filter{
@@ -108,11 +138,11 @@ func (r *bare) tasksOf(ctx context.Context, flowRuns []string, read *bareRead) e
 			"task_runs": filter{"flow_run_id": oneOf(flowRuns)},
 		}, &page)
 		if err != nil {
-			return err
+			return read, err
 		}
-		read.taskRuns, read.requests = read.taskRuns+len(page), read.requests+1
+		read.add(bareRead{taskRuns: len(page), requests: 1})
 		if len(page) == 0 {
-			return nil
+			return read, nil
 		}
 		var artifacts []struct {
 			Data json.RawMessage `json:"data"`
@@ -122,11 +152,11 @@ func (r *bare) tasksOf(ctx context.Context, flowRuns []string, read *bareRead) e
 			"artifacts": filter{"task_run_id": oneOf(ids(page)), "type": oneOf([]string{"table"})},
 		}, &artifacts)
 		if err != nil {
-			return err
+			return read, err
 		}
-		read.artifacts, read.requests = read.artifacts+len(artifacts), read.requests+1
+		read.add(bareRead{artifacts: len(artifacts), requests: 1})
 		if len(page) < pageSize {
-			return nil
+			return read, nil
 		}
 	}
 }

@@ -18,7 +18,7 @@ const parallel = 8
 // delivery measures how fast a full outbox empties into a sink that takes everything at once, beside bare posts of the
 // same bodies, as many at once.
 func (b *bench) delivery() {
-	n := b.options.sizes[len(b.options.sizes)-1] / 2
+	n := b.options.sizes[0] / 2
 	server := prefecttest.NewServer()
 	from, until := time.Now().Add(-20*time.Hour), time.Now().Add(-2*time.Hour)
 	historyOf(server, n, from, until)
@@ -46,9 +46,9 @@ func (b *bench) delivery() {
 	// The same way, through the gate.
 	bareRate := b.post(sink, "http://"+gate.Addr(), bodies)
 	b.Logf("%d events of %d bytes on average", len(bodies), size/len(bodies))
-	b.compareRates("events delivered from a full outbox", rate, "/s", "bare posts, 8 at once", bareRate, "")
-	b.say("... CPU time per 1000 events", l.cpu().Seconds()*1000/float64(events(n)), "s", "")
-	b.say("... peak memory", l.mostMemory(), "MiB", memoryTarget)
+	b.compareRates("events delivered from a full outbox", rate, "/s", "bare posts, 8 at once", bareRate, none)
+	b.say("... CPU time per 1000 events", l.cpu().Seconds()*1000/float64(events(n)), "s", none)
+	b.say("... peak memory", l.mostMemory(), "MiB", atMost(mostMemoryMiB))
 }
 
 // rate is how many events came a second, between the first and the last.

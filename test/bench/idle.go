@@ -5,41 +5,50 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prefect-openlineage/listener/prefect/prefecttest"
+	"github.com/prefect-openlineage/listener/test/rig"
 )
 
 // idleRuns is how many ended runs the server has that the listener has to leave alone.
 const idleRuns = 10_000
 
-// idle measures what the listener costs while nothing happens.
+// idle measures what the listener costs while nothing happens, with a real server.
 func (b *bench) idle() {
-	n := idleRuns / (1 + tasksEach)
-	server := prefecttest.NewServer()
-	historyOf(server, n, time.Now().Add(-48*time.Hour), time.Now())
-	sink := b.newSink(false)
-	l := b.start(b.newPlace(), b.serveInstant(server).url, sink.url, nil, "run")
-	b.settle(sink, l)
+	prefect := rig.StartPrefect(b)
+	b.seed(prefect, idleRuns/(1+tasksEach), time.Now().Add(-48*time.Hour), time.Now())
+	b.idleWith(prefect, "with hints", atMost(0.3))
+	b.idleWith(prefect, "without hints", none, "LISTENER_HINTS=off")
+}
 
-	worked, err := processCPU(l.pid())
-	if err != nil {
-		b.Fatal(err)
-	}
-	asked, began := server.Count(""), time.Now()
-	pause(b.Context(), b.options.idle)
-	after, err := processCPU(l.pid())
-	if err != nil {
-		b.Fatal(err)
-	}
-	took, requests := time.Since(began), server.Count("")-asked
-	now, most, err := residentMemory(l.pid())
-	if err != nil {
-		b.Fatal(err)
-	}
-	l.stop()
-	b.say("CPU of a core", 100*(after-worked).Seconds()/took.Seconds(), "%", "<= 0.3 %")
-	b.say("memory", now, "MiB", "<= 35 MiB")
-	b.say("... at most, since the start", most, "MiB", "")
-	b.say("requests to Prefect", float64(requests)/took.Seconds(), "/s", "")
+func (b *bench) idleWith(prefect *rig.Prefect, how string, requests *target, env ...string) {
+	b.within(func() {
+		sink, through := b.newSink(false), b.newProxy(prefect.URL)
+		l := b.start(b.newPlace(), through.url, sink.url, env, "run")
+		b.settle(sink, l)
+
+		worked, err := processCPU(l.pid())
+		if err != nil {
+			b.Fatal(err)
+		}
+		served, asked, began := b.groupWork(prefect.Group()), through.count(), time.Now()
+		pause(b.Context(), b.options.idle)
+		after, err := processCPU(l.pid())
+		if err != nil {
+			b.Fatal(err)
+		}
+		took, count := time.Since(began), through.count()-asked
+		served = b.groupWork(prefect.Group()) - served
+		now, most, err := residentMemory(l.pid())
+		if err != nil {
+			b.Fatal(err)
+		}
+		l.stop()
+		b.Logf("%s: %s", how, through)
+		b.say("CPU of a core, "+how, 100*(after-worked).Seconds()/took.Seconds(), "%", atMost(0.3))
+		b.say("... memory", now, "MiB", atMost(35))
+		b.say("... memory at most, since the start", most, "MiB", none)
+		b.say("... requests to Prefect", float64(count)/took.Seconds(), "/s", requests)
+		b.say("... the server's CPU of a core meanwhile", 100*served.Seconds()/took.Seconds(), "%", none)
+	})
 }
 
 // settle waits until a listener that has just started has caught up.
@@ -50,7 +59,7 @@ func (b *bench) settle(s *sink, l *listener) {
 		if now := s.got(); now != got {
 			got, quiet = now, time.Now()
 		}
-		return time.Since(quiet) > warmUp
+		return time.Since(quiet) > 2*warmUp
 	})
 }
 

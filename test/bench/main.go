@@ -34,7 +34,6 @@ func main() {
 type options struct {
 	only     []string
 	quick    bool
-	real     bool
 	json     bool
 	pairs    int
 	idle     time.Duration
@@ -48,8 +47,7 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	output := flags.String("o", "text", "text or json")
 	flags.BoolVar(&o.quick, "quick", false, "less of everything")
-	flags.BoolVar(&o.real, "real", false, "catch up with a real Prefect server too")
-	flags.IntVar(&o.pairs, "pairs", 0, "pairs of loads with and without the listener (default 2, quick 1)")
+	flags.IntVar(&o.pairs, "pairs", 0, "pairs of loads with and without the listener (default 10, quick 1)")
 	flags.DurationVar(&o.idle, "idle", 0, "how long to watch the idle listener (default 1m, quick 20s)")
 	flags.StringVar(&o.listener, "listener", "", "the binary to measure (default bin/listener)")
 	flags.Func("only", "one measurement alone: "+strings.Join(names(), ", ")+"; may be given again", func(name string) error {
@@ -59,7 +57,7 @@ func parse(args []string) (options, error) {
 		o.only = append(o.only, name)
 		return nil
 	})
-	flags.Func("size", "flow runs of a catch-up, ten task runs each (default 500 and 2000, quick 300); may be given again", func(text string) error {
+	flags.Func("size", "flow runs of a catch-up, ten task runs each (default 2000 and 8000, quick 300); may be given again", func(text string) error {
 		var n int
 		if _, err := fmt.Sscan(text, &n); err != nil || n < 20 {
 			return errors.New("takes a number from 20")
@@ -88,7 +86,7 @@ func parse(args []string) (options, error) {
 }
 
 func (o *options) setDefaults() {
-	pairs, idle, sizes := 2, time.Minute, []int{500, 2000}
+	pairs, idle, sizes := 10, time.Minute, []int{2000, 8000}
 	if o.quick {
 		pairs, idle, sizes = 1, 20*time.Second, []int{300}
 	}
@@ -116,8 +114,9 @@ func measurements() []measurement {
 	return []measurement{
 		{"live", (*bench).live},
 		{"catchup", (*bench).catchUp},
-		{"delivery", (*bench).delivery},
 		{"idle", (*bench).idle},
+		{"delivery", (*bench).delivery},
+		{"memory", (*bench).catchUpInMemory},
 		{"server", (*bench).server},
 	}
 }

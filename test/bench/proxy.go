@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// proxy stands between the listener and Prefect and counts the requests.
+// proxy stands between the listener and Prefect and counts the requests. A websocket is one.
 type proxy struct {
 	url string // of the API behind it
 

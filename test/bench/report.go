@@ -54,7 +54,8 @@ type figure struct {
 	Yardstick *yardstick `json:"yardstick,omitempty"`
 	// Ratio is figure through yardstick; for a rate the other way round, so that above 1 is always worse.
 	Ratio  float64 `json:"ratio,omitempty"`
-	Target string  `json:"target,omitempty"`
+	Target *target `json:"target,omitempty"`
+	Held   *bool   `json:"held,omitempty"` // whether the target was
 }
 
 // report gathers the figures and what is needed to judge them.
@@ -81,33 +82,37 @@ func newReport(listener string) *report {
 func (r *report) end() { r.Load[1] = loadAverage() }
 
 // say adds a figure that stands alone.
-func (b *bench) say(what string, value float64, unit, target string) {
-	b.add(figure{What: what, quantity: quantity{value, unit}, Target: target})
+func (b *bench) say(what string, value float64, unit string, want *target) {
+	b.add(figure{What: what, quantity: quantity{value, unit}, Target: want})
 }
 
 // compare adds a figure that should be as small as the yardstick, or not much bigger.
-func (b *bench) compare(what string, value float64, unit, against string, by float64, target string) {
+func (b *bench) compare(what string, value float64, unit, against string, by float64, want *target) {
 	b.add(figure{
 		What: what, quantity: quantity{value, unit}, Yardstick: &yardstick{against, quantity{by, unit}},
-		Ratio: value / by, Target: target,
+		Ratio: value / by, Target: want,
 	})
 }
 
 // compareRates adds a figure that should be as big as the yardstick.
-func (b *bench) compareRates(what string, value float64, unit, against string, by float64, target string) {
+func (b *bench) compareRates(what string, value float64, unit, against string, by float64, want *target) {
 	b.add(figure{
 		What: what, quantity: quantity{value, unit}, Yardstick: &yardstick{against, quantity{by, unit}},
-		Ratio: by / value, Target: target,
+		Ratio: by / value, Target: want,
 	})
 }
 
 // beside adds a figure next to one that it has no ratio to.
-func (b *bench) beside(what string, value float64, unit, against string, by float64, target string) {
-	b.add(figure{What: what, quantity: quantity{value, unit}, Yardstick: &yardstick{against, quantity{by, unit}}, Target: target})
+func (b *bench) beside(what string, value float64, unit, against string, by float64, want *target) {
+	b.add(figure{What: what, quantity: quantity{value, unit}, Yardstick: &yardstick{against, quantity{by, unit}}, Target: want})
 }
 
 func (b *bench) add(f figure) {
 	f.Measurement = b.name
+	if f.Target != nil {
+		held := f.Target.held(f)
+		f.Held = &held
+	}
 	b.report.Figures = append(b.report.Figures, f)
 }
 
@@ -124,16 +129,22 @@ func (r *report) text(w io.Writer) error {
 	}
 	fmt.Fprint(w, "\n\n")
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MEASUREMENT\tWHAT\tFIGURE\tYARDSTICK\tRATIO\tTARGET")
+	fmt.Fprintln(table, "MEASUREMENT\tWHAT\tFIGURE\tYARDSTICK\tRATIO\tTARGET\tHELD")
 	for _, f := range r.Figures {
-		var by, ratio string
+		var by, ratio, want, held string
 		if f.Yardstick != nil {
 			by = f.Yardstick.String() + ", " + f.Yardstick.What
 		}
 		if f.Ratio != 0 {
 			ratio = fmt.Sprintf("%.2f", f.Ratio)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Measurement, f.What, f.quantity, by, ratio, f.Target)
+		if f.Target != nil {
+			want, held = f.Target.text(f.Unit), "no"
+			if *f.Held {
+				held = "yes"
+			}
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Measurement, f.What, f.quantity, by, ratio, want, held)
 	}
 	return table.Flush()
 }

@@ -3,87 +3,81 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prefect-openlineage/listener/test/rig"
 )
 
-// serverLoad are the flows that a real server is measured with, and those that only a long measurement adds.
-var (
-	serverLoad = []string{"plain", "mapped", "subflows", "task_retries", "plain", "mapped", "nested_tasks", "mapped", "subflows"}
-	longLoad   = []string{liveFlow}
+// What one load is: so many runs of so many tasks.
+const (
+	loadRuns  = 40
+	loadTasks = 25
 )
 
 // server measures how much longer a real Prefect server works when the listener reads from it. The flows are the same
 // each time, with the listener and without by turns, so that what drifts hits both.
 func (b *bench) server() {
-	flows := &load{b: b, prefect: rig.StartPrefect(b), flows: serverLoad}
-	if !b.options.quick {
-		flows.flows = append(flows.flows, longLoad...)
+	flows := &load{b: b, prefect: rig.StartPrefect(b), runs: loadRuns}
+	if b.options.quick {
+		flows.runs /= 4
 	}
 	flows.run() // what happens once happens now
 	sink := b.newSink(false)
 	at := b.newPlace()
-	var with, without []time.Duration
+	var with, without, more []time.Duration
 	var lasted time.Duration
 	for pair := range b.options.pairs {
-		order := []bool{true, false}
-		if pair%2 == 1 {
-			order = []bool{false, true}
-		}
-		for _, listening := range order {
+		var of [2]time.Duration // without, with
+		for i := range 2 {
+			listening := (i + pair) % 2
 			b.within(func() {
-				if !listening {
-					without = append(without, flows.run())
-					return
+				if listening == 1 {
+					b.start(at, flows.prefect.URL, sink.url, nil, "run")
+					pause(b.Context(), warmUp)
 				}
-				b.start(at, flows.prefect.URL, sink.url, nil, "run")
-				pause(b.Context(), warmUp)
 				began := time.Now()
-				with = append(with, flows.run())
-				lasted += time.Since(began) / time.Duration(b.options.pairs)
+				of[listening] = flows.run()
+				lasted += time.Since(began) / time.Duration(2*b.options.pairs)
 			})
 		}
+		b.Logf("pair %d: %.2f s with the listener, %.2f s without: %+.1f %%", pair+1, of[1].Seconds(), of[0].Seconds(), percentMore(of[1], of[0]))
+		without, with, more = append(without, of[0]), append(with, of[1]), append(more, of[1]-of[0])
 	}
-	b.compare(fmt.Sprintf("Prefect's CPU time for a load, median of %d", len(with)), median(with), "s",
-		"without the listener", median(without), "")
-	b.say("... the difference, of a core", 100*(median(with)-median(without))/lasted.Seconds(), "%", "")
+	b.compare(fmt.Sprintf("Prefect's CPU time for %d runs of %d tasks, median of %d", flows.runs, loadTasks, len(with)), median(with), "s",
+		"without the listener", median(without), timesBare(1.05))
+	b.say("... the difference of a pair, median", 100*median(more)/median(without), "%", none)
+	b.say("... at least", 100*slices.Min(more).Seconds()/median(without), "%", none)
+	b.say("... at most", 100*slices.Max(more).Seconds()/median(without), "%", none)
+	b.say("... of a core, while it lasts", 100*median(more)/lasted.Seconds(), "%", none)
 }
+
+func percentMore(a, b time.Duration) float64 { return 100 * (a - b).Seconds() / b.Seconds() }
 
 // load is work for a server.
 type load struct {
-	b        *bench
-	prefect  *rig.Prefect
-	flows    []string
-	taskRuns int // that the flows make; 0: not known yet
+	b       *bench
+	prefect *rig.Prefect
+	runs    int
 }
-
-// unchanged is how long no task run may have come before the first load counts as done.
-const unchanged = 10 * time.Second
 
 // run runs the flows and returns the server's CPU time until it has written all of their task runs, which it does late.
 func (l *load) run() time.Duration {
-	had := l.count()
+	want := l.count() + l.runs*loadTasks
 	before := l.b.groupWork(l.prefect.Group())
-	l.prefect.RunFlows(l.flows...)
+	l.prefect.StartScript(flowsFile, "load", strconv.Itoa(l.runs), strconv.Itoa(loadTasks)).Wait()
 	seen, since := l.count(), time.Now()
-	for {
-		pause(l.b.Context(), time.Second/2)
+	for seen < want {
+		pause(l.b.Context(), time.Second)
 		if now := l.count(); now != seen {
 			seen, since = now, time.Now()
 		}
-		made := seen - had
-		switch {
-		case l.taskRuns > 0 && made >= l.taskRuns:
-			pause(l.b.Context(), 3*time.Second) // the listener's last polls
-			return l.b.groupWork(l.prefect.Group()) - before
-		case l.taskRuns == 0 && time.Since(since) > unchanged:
-			l.taskRuns = made
-			return l.b.groupWork(l.prefect.Group()) - before
-		case time.Since(since) > patience:
-			l.b.Fatalf("the flows made %d task runs at first and now %d", l.taskRuns, made)
+		if time.Since(since) > patience {
+			l.b.Fatalf("the server has written %d task runs of %d", seen, want)
 		}
 	}
+	pause(l.b.Context(), 5*time.Second) // the listener's last polls
+	return l.b.groupWork(l.prefect.Group()) - before
 }
 
 // count is how many task runs have ended.

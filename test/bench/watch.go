@@ -25,6 +25,7 @@ type watch struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
+	mu     sync.Mutex // guards sights while it looks
 	sights map[moment]sight
 	newest time.Time // end that was seen
 	looks  int
@@ -104,9 +105,18 @@ func (w *watch) see(row bareRow, now time.Time) {
 }
 
 func (w *watch) note(what moment, now, stamp time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if _, again := w.sights[what]; !again {
 		w.sights[what] = sight{now, stamp}
 	}
+}
+
+// seen is how many states it has seen.
+func (w *watch) seen() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.sights)
 }
 
 // end ends the watch and returns what it saw.
