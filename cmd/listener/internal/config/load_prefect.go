@@ -62,7 +62,7 @@ func (l *loader) prefect(v Variables) {
 		u.User = nil
 		return strings.TrimRight(u.String(), "/"), nil
 	})
-	perSecond := 20.0
+	perSecond := 50.0
 	if p.Cloud {
 		perSecond = 5
 	}

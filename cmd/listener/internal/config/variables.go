@@ -43,7 +43,7 @@ type Variables struct {
 	Grace          string `envconfig:"LISTENER_GRACE" desc:"how long after its flow run's end an open task run is taken as ended; default 10m"`
 	Retention      string `envconfig:"LISTENER_RETENTION" desc:"how long an ended run is remembered; default 720h"`
 	OutboxMaxBytes string `envconfig:"LISTENER_OUTBOX_MAX_BYTES" desc:"size of the outbox at which reading pauses, such as 512MiB; default 1GiB"`
-	MaxRequests    string `envconfig:"LISTENER_MAX_REQUESTS_PER_SECOND" desc:"cap on requests to Prefect; default 20, for Prefect Cloud 5"`
+	MaxRequests    string `envconfig:"LISTENER_MAX_REQUESTS_PER_SECOND" desc:"cap on requests to Prefect; default 50, for Prefect Cloud 5"`
 	HTTPAddr       string `envconfig:"LISTENER_HTTP_ADDR" desc:"where metrics, health and the page are served; port 0 takes a free one, off serves none; default 127.0.0.1:4280"`
 	HTTPAuth       string `envconfig:"LISTENER_HTTP_AUTH" desc:"user:password that LISTENER_HTTP_ADDR asks for; default none"`
 	HTTPAuthFile   string `envconfig:"LISTENER_HTTP_AUTH_FILE" desc:"a file that holds LISTENER_HTTP_AUTH, read again when it changes"`
