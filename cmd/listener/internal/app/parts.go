@@ -103,10 +103,11 @@ func newAdapter(o Options) (*adapter.Adapter, error) {
 		FlowNameType:  adapter.FlowNameType(names.FlowName),
 		RunIDType:     adapter.RunIDType(names.RunID),
 		DatasetNaming: adapter.DatasetNaming(names.DatasetNaming), DatasetMap: names.DatasetMap,
-		Parameters: names.Parameters, Policy: names.Policy,
-		Filters:   o.Config.OpenLineage.Filters,
-		Additions: o.Config.OpenLineage.Additions,
-		Grace:     o.Config.Grace, UIURL: o.Config.Prefect.UIURL,
+		DatasetsOnFailure: adapter.DatasetsOnFailure(names.DatasetsOnFailure),
+		FlowDatasets:      adapter.FlowDatasets(names.FlowDatasets),
+		Parameters:        names.Parameters, Policy: names.Policy,
+		Filters: o.Config.OpenLineage.Filters, Additions: o.Config.OpenLineage.Additions,
+		Grace: o.Config.Grace, UIURL: o.Config.Prefect.UIURL,
 	})
 	if err != nil {
 		return nil, &SettingsError{err}

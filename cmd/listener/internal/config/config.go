@@ -59,6 +59,10 @@ type Names struct {
 	RunID string
 	// DatasetNaming is spec or verbatim.
 	DatasetNaming string
+	// DatasetsOnFailure is observed or last.
+	DatasetsOnFailure string
+	// FlowDatasets is none or rollup.
+	FlowDatasets string
 	// DatasetMap renames datasets that were named so.
 	DatasetMap openlineage.NameMap
 	// Policy says which runs are told about.

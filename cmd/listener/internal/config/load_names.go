@@ -24,8 +24,8 @@ func (l *loader) names(v Variables) {
 	n.RunID = l.choose(l.env("RUN_ID_TYPE", v.RunIDType), "prefect", "openlineage-prefect")
 	n.DatasetNaming = l.choose(l.env("DATASET_NAMING", v.DatasetNaming), "spec", "verbatim")
 	n.DatasetMap = l.datasetMap(l.env("DATASET_MAP", v.DatasetMap))
-	l.choose(l.env("DATASETS_ON_FAILURE", v.DatasetsOnFailure), "observed")
-	l.choose(l.env("FLOW_DATASETS", v.FlowDatasets), "none")
+	n.DatasetsOnFailure = l.choose(l.env("DATASETS_ON_FAILURE", v.DatasetsOnFailure), "observed", "last")
+	n.FlowDatasets = l.choose(l.env("FLOW_DATASETS", v.FlowDatasets), "none", "rollup")
 }
 
 // choose reads one of a few words, of which the first holds without any.

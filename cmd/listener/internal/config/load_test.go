@@ -147,8 +147,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"FLOW_NAME_TYPE", "task", "task: takes flow, flow-run or path"},
 		{"RUN_ID_TYPE", "random", "random: takes prefect or openlineage-prefect"},
 		{"DATASET_NAMING", "mine", "mine: takes spec or verbatim"},
-		{"DATASETS_ON_FAILURE", "last", "last: takes observed"},
-		{"FLOW_DATASETS", "rollup", "rollup: takes none"},
+		{"DATASETS_ON_FAILURE", "never", "never: takes observed or last"},
+		{"FLOW_DATASETS", "all", "all: takes none or rollup"},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
 			t.Parallel()

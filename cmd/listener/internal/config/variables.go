@@ -59,8 +59,8 @@ type Variables struct {
 	RunIDType         string `envconfig:"RUN_ID_TYPE" desc:"run ids: prefect (Prefect's own) or openlineage-prefect (that package's); default prefect"`
 	DatasetNaming     string `envconfig:"DATASET_NAMING" desc:"dataset names: spec (the OpenLineage naming table) or verbatim (as given); default spec"`
 	DatasetMap        string `envconfig:"DATASET_MAP" desc:"rules that rename datasets, as JSON or a file that holds them; default none"`
-	DatasetsOnFailure string `envconfig:"DATASETS_ON_FAILURE" desc:"datasets of a failed run: observed; default observed"`
-	FlowDatasets      string `envconfig:"FLOW_DATASETS" desc:"datasets of a flow run besides its own: none; default none"`
+	DatasetsOnFailure string `envconfig:"DATASETS_ON_FAILURE" desc:"datasets of a failed run: observed or last (those of its job's last good run, where it named none); default observed"`
+	FlowDatasets      string `envconfig:"FLOW_DATASETS" desc:"datasets of a flow run besides its own: none or rollup (those of its tasks); default none"`
 
 	StateDirectory string `envconfig:"STATE_DIRECTORY" desc:"set by systemd: the default folder of the store"`
 	XDGStateHome   string `envconfig:"XDG_STATE_HOME" desc:"the user's state folder; default ~/.local/state"`
