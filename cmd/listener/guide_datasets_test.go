@@ -48,7 +48,7 @@ func tellRow(t *testing.T, names config.Names, row string) (input, output *side,
 		}},
 	}
 	told, _ := a.Pin(s, nil)
-	telling := a.Tell(s, told, nil)
+	telling := a.Tell(s, told, adapter.Beside{})
 	for _, w := range telling.Warnings {
 		warnings = append(warnings, w.Message)
 	}
