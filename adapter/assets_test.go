@@ -184,3 +184,31 @@ func TestOddAssets(t *testing.T) {
 		t.Error("metadata of 40 KiB went out")
 	}
 }
+
+// TestFailedMaterializationRepeats repeats the datasets of the last good run beside the inputs of an asset that was not
+// made, but not those of a run that recorded some on its own.
+func TestFailedMaterializationRepeats(t *testing.T) {
+	t.Parallel()
+	a := newAdapter(t, func(s *adapter.Settings) { s.DatasetsOnFailure = adapter.DatasetsLast })
+	last := []adapter.Edge{{Namespace: "s3://lake", Name: "clean", Output: true, Facets: `{"documentation":{"description":"x"}}`}}
+	row := taskRow()
+	row.State = &prefect.State{Type: prefect.Failed, Name: "Failed", Timestamp: at(5)}
+	s := taskSnapshot(row)
+	told, _ := a.Pin(s, nil)
+	ends := func(assets ...prefect.AssetEvent) []string {
+		s.Assets = assets
+		var end endBody
+		if err := json.Unmarshal(a.Tell(s, told, adapter.Beside{Last: last}).Events[1].Body, &end); err != nil {
+			t.Fatal(err)
+		}
+		return end.names()
+	}
+	notMade := prefect.AssetEvent{Name: notMade, Asset: prefect.Asset{Key: "s3://lake/clean"}, Upstream: []string{"s3://lake/raw"}}
+	if diff := cmp.Diff([]string{"<s3://lake raw", ">s3://lake clean"}, ends(notMade)); diff != "" {
+		t.Errorf("of a failed materialization (-want +got):\n%s", diff)
+	}
+	other := prefect.AssetEvent{Name: materialized, Asset: prefect.Asset{Key: "s3://lake/other"}}
+	if diff := cmp.Diff([]string{"<s3://lake raw", ">s3://lake other"}, ends(notMade, other)); diff != "" {
+		t.Errorf("beside one that was made (-want +got):\n%s", diff)
+	}
+}

@@ -62,28 +62,38 @@ func (a *Adapter) MayRepeat(s prefect.Snapshot) bool {
 // Repeats says whether ends that are inferred may have to repeat the datasets of their job's last good run.
 func (a *Adapter) Repeats() bool { return a.settings.DatasetsOnFailure == DatasetsLast }
 
-// all returns the datasets of an end: those that the run named, those that its tasks named, or for a failed run that
-// named none those of the job's last good run.
+// all returns the datasets of an end: those that the run named, those that its tasks named, and for a failed run that
+// named none on its own those of the job's last good run.
 func (a *Adapter) all(s prefect.Snapshot, t Told, end EventType, beside Beside) (f found, repeated bool) {
 	f = a.datasets(s, t)
 	if beside.Rollup != nil {
 		beside.Rollup.into(&f)
 	}
-	if len(f.inputs)+len(f.outputs) > 0 || end == Complete || len(beside.Last) == 0 {
+	if f.recorded || end == Complete || len(beside.Last) == 0 {
 		return f, false
 	}
+	inputs, outputs := setOf(f.inputs), setOf(f.outputs)
 	for _, edge := range beside.Last {
-		d := openlineage.Dataset{Namespace: edge.Namespace, Name: edge.Name}
-		if facets, err := openlineage.ParseFacets([]byte(edge.Facets)); err == nil {
-			d.Facets = facets
+		facets, err := openlineage.ParseFacets([]byte(edge.Facets))
+		if err != nil {
+			facets = openlineage.Facets{} // it is empty where nothing was said
 		}
+		set := inputs
 		if edge.Output {
-			f.outputs = append(f.outputs, d)
-		} else {
-			f.inputs = append(f.inputs, d)
+			set = outputs
 		}
+		set.add(datasetID{edge.Namespace, edge.Name}, facets, openlineage.Facets{})
 	}
+	f.inputs, f.outputs = inputs.sorted(), outputs.sorted()
 	return f, true
+}
+
+func setOf(datasets []openlineage.Dataset) datasetSet {
+	set := make(datasetSet, len(datasets))
+	for _, d := range datasets {
+		set.add(datasetID{d.Namespace, d.Name}, d.Facets, d.IOFacets)
+	}
+	return set
 }
 
 // ofOneRun are facets that say what a run did to a dataset, not what the dataset is.

@@ -17,19 +17,23 @@ const (
 	tableKey = "table"
 )
 
-// found holds the datasets that a run's artifacts name.
+// found holds the datasets that a run's artifacts and assets name.
 type found struct {
 	inputs, outputs []openlineage.Dataset // sorted by namespace and name, each once
-	warnings        []Warning
+	// recorded says that there are such as the run named on its own: assets that were to be made and were not, and what
+	// they were to be made of, name themselves.
+	recorded bool
+	warnings []Warning
 }
 
-// datasets reads the datasets off the run's table artifacts: every row of every version of every key. What can't be
+// datasets reads the datasets off the run's assets and table artifacts: every row of every version of every key. What can't be
 // used is refused alone, with a warning that names artifact and run.
 func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 	r, _ := rowOf(s)
 	inputs, outputs := make(datasetSet), make(datasetSet)
 	refused := refusals{told: t}
 	ofAssets := a.assets(s, t, inputs, outputs) // first: what a row says of the same dataset counts before it
+	recorded := slices.ContainsFunc(s.Assets, prefect.AssetEvent.Materialized)
 	for _, artifact := range inOrder(s.Artifacts) {
 		marks := marksOf(artifact)
 		if !marks.input && !marks.output || !r.made(artifact) {
@@ -47,6 +51,7 @@ func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 				refused.add("dataset-refused", "row %d is left out: %v", i+1, err)
 				continue
 			}
+			recorded = true
 			described := a.describe(row, marks)
 			for _, fault := range described.faults {
 				refused.add("facet-refused", "row %d goes out without its %s", i+1, fault)
@@ -59,7 +64,10 @@ func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 			}
 		}
 	}
-	return found{inputs: inputs.sorted(), outputs: outputs.sorted(), warnings: append(ofAssets, refused.warnings()...)}
+	return found{
+		inputs: inputs.sorted(), outputs: outputs.sorted(), recorded: recorded,
+		warnings: append(ofAssets, refused.warnings()...),
+	}
 }
 
 // identify returns the dataset that a row names. The table may be missing where the URI alone names a dataset, as in an
@@ -124,6 +132,13 @@ func (set datasetSet) add(id datasetID, facets, ioFacets openlineage.Facets) {
 	d.Namespace, d.Name = id.namespace, id.name
 	d.Facets, d.IOFacets = d.Facets.Merge(facets), d.IOFacets.Merge(ioFacets)
 	set[id] = d
+}
+
+// merge adds the datasets of another set; what it says counts before what was said.
+func (set datasetSet) merge(over datasetSet) {
+	for id, d := range over {
+		set.add(id, d.Facets, d.IOFacets)
+	}
 }
 
 func (set datasetSet) sorted() []openlineage.Dataset {

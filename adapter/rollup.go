@@ -145,13 +145,10 @@ func (r *Rollup) into(f *found) {
 	for id, write := range r.writes {
 		outputs.add(id, write.facets, openlineage.Facets{})
 	}
-	for _, d := range f.inputs {
-		inputs.add(datasetID{d.Namespace, d.Name}, d.Facets, d.IOFacets)
-	}
-	for _, d := range f.outputs {
-		outputs.add(datasetID{d.Namespace, d.Name}, d.Facets, d.IOFacets)
-	}
+	inputs.merge(setOf(f.inputs))
+	outputs.merge(setOf(f.outputs))
 	f.inputs, f.outputs = inputs.sorted(), outputs.sorted()
+	f.recorded = len(inputs)+len(outputs) > 0
 }
 
 // Edges are the datasets that were collected, whatever they are to the flow run. A nil Rollup has none.
