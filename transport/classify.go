@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,8 @@ func Classify(a Answer) *Error {
 			return nil
 		}
 		outcome, reason = Hold, ReasonNotAPI
+	case blamesTLS(a):
+		outcome, reason = Hold, ReasonTLS
 	case a.Status == http.StatusInternalServerError && blamesEvent(a.Body):
 		outcome, reason = Permanent, ReasonRefused
 	default:
@@ -53,6 +56,29 @@ func Classify(a Answer) *Error {
 // StatusLine returns a status as people know it, such as "503 Service Unavailable".
 func StatusLine(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+}
+
+// tlsRefusals are what servers say with a 400 to a client without the right certificate, and to one that speaks plain
+// HTTP where TLS is spoken: nginx both, httpd and Go's the second.
+var tlsRefusals = [][]byte{
+	[]byte("SSL certificate"), []byte("plain HTTP request was sent to HTTPS port"),
+	[]byte("speaking plain HTTP to an SSL-enabled server port"), []byte("Client sent an HTTP request to an HTTPS server"),
+}
+
+// blamesTLS reports whether a refusal is about the connection. nginx has statuses of its own for that (495 to 497), which
+// it shows as 400 unless it is told otherwise. What an API says in JSON is about the event, whatever words are in it.
+func blamesTLS(a Answer) bool {
+	switch a.Status {
+	case 495, 496, 497:
+		return true
+	case http.StatusBadRequest:
+		start := bytes.TrimLeft(a.Body, " \t\r\n\ufeff")
+		return !bytes.HasPrefix(start, []byte("{")) && slices.ContainsFunc(tlsRefusals, func(words []byte) bool {
+			return bytes.Contains(clip(start, MaxAnswer), words)
+		})
+	default:
+		return false
+	}
 }
 
 // statusOutcome classes a status that is no 2xx.

@@ -79,6 +79,36 @@ func TestBodiesThatBlameTheEvent(t *testing.T) {
 	}
 }
 
+// A certificate that is missing is nobody's event's fault.
+func TestRefusalsOfTheConnection(t *testing.T) {
+	t.Parallel()
+	const page = "<html>\r\n<head><title>400 %s</title></head>\r\n<body>\r\n<center><h1>400 Bad Request</h1></center>"
+	for _, test := range []struct {
+		name   string
+		status int
+		body   string
+		held   bool
+	}{
+		{"nginx without a certificate", 400, fmt.Sprintf(page, "No required SSL certificate was sent"), true},
+		{"nginx with a wrong one", 400, fmt.Sprintf(page, "The SSL certificate error"), true},
+		{"nginx where TLS is spoken", 400, fmt.Sprintf(page, "The plain HTTP request was sent to HTTPS port"), true},
+		{"httpd where TLS is spoken", 400, "<!DOCTYPE HTML><html><body>Reason: You're speaking plain HTTP to an SSL-enabled server port.", true},
+		{"Go where TLS is spoken", 400, "Client sent an HTTP request to an HTTPS server.\n", true},
+		{"nginx's own statuses", 496, "", true},
+		{"an API about an event", 400, ` {"message":"the job is called SSL certificate check"}`, false},
+		{"another 400", 400, fmt.Sprintf(page, "Bad Request"), false},
+		{"another status", 422, fmt.Sprintf(page, "The SSL certificate error"), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e := transport.Classify(transport.Answer{Status: test.status, Body: []byte(test.body)})
+			if held := e.Outcome == transport.Hold && e.Reason == transport.ReasonTLS; held != test.held {
+				t.Errorf("%v %s", e.Outcome, e.Reason)
+			}
+		})
+	}
+}
+
 func TestAWebPageIsNoDelivery(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
