@@ -21,6 +21,10 @@ func taskName(t prefect.TaskRun) string {
 	}
 	// Background and standalone tasks: the run's name is the task's.
 	if t.TaskKey != "" && strings.HasPrefix(key, t.TaskKey) {
+		// 2.x makes their names up, and the keys with 8 digits, where 3.x has 32.
+		if function := functionName(t.TaskKey); function != "" && codeHash(strings.TrimPrefix(key, t.TaskKey+"-")) {
+			return function
+		}
 		return name
 	}
 	// 3.x: the dynamic key is a UUID and its beginning stands in the name. 2.x did so for background tasks, with 8.

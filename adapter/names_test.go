@@ -33,6 +33,8 @@ func TestTaskNames(t *testing.T) {
 		{"2.x, late task keys", "tmpl", "inner-0a1b2c3d", "0", "inner"},
 		{"2.x, background", "Load It-612afa19", "load-4d7a2869", uuidKey, "Load It"},
 		{"2.x, background, the whole key", "load-load-4d7a2869-0a1b2c3d", "load-4d7a2869", "load-4d7a2869-0a1b2c3d", "load"},
+		{"2.x, background, a made up name", "tireless-kiwi", "load-4d7a2869", "load-4d7a2869-6dc8114c", "load"},
+		{"3.x, background", "tireless-kiwi", "load-4d7a2869", "load-4d7a2869-6dc8114c6dc8114c6dc8114c6dc8114c", "tireless-kiwi"},
 		{"standalone", "load-feed", "load-4d7a2869", "load-4d7a2869-6db0aa", "load-feed"},
 		{"standalone, its name ends as its key begins", "pre-loa", "load-4d7a2869", "load-4d7a2869-6db0aa", "pre-loa"},
 		{"no keys", "just a name", "", "", "just a name"},

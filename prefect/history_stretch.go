@@ -53,7 +53,11 @@ func (s stretch[T]) readEnded(ctx context.Context, r RunFilter, want func(T) boo
 		slices.SortFunc(page.Rows, byStart[T])
 		return emit(page)
 	}
-	if !s.filters {
+	switch {
+	case s.filters:
+	case r.StartTime != nil && r.StartTime.IsNull != nil:
+		return readUnstarted(ctx, s.api, s.of, s.base, r, s.within, give)
+	default:
 		return walkTop(ctx, s.api, s.of, s.base, r, s.within, give)
 	}
 	// Few of the runs that ended in a long stretch are wanted, and the server has to look at all of them: where that

@@ -32,21 +32,28 @@ func (r *round) startSlice(ctx context.Context, in span) *slice {
 	var reading context.Context
 	s.ahead, reading = newFeeds(ctx)
 	s.flows = s.ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
-		return readEnded(ctx, r.p.api, flowRunKind(r.p.api), r.known.flowEnd, in, emit)
+		if err := readEnded(ctx, r.p.api, flowRunKind(r.p.api), r.known.flowEnd, r.known, in, emit); err != nil {
+			return err
+		}
+		return r.readUnstartedFlows(ctx, in, emit)
 	})
 	s.tasks = s.ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
-		return readEnded(ctx, r.p.api, taskRunKind(r.p.api), r.known.taskEnd, in, emit)
+		return readEnded(ctx, r.p.api, taskRunKind(r.p.api), r.known.taskEnd, r.known, in, emit)
 	})
 	return s
 }
 
-func readEnded[T run](ctx context.Context, api RunLister, of kind[T], filters bool, in span, emit func(Changes) error) error {
+func readEnded[T run](ctx context.Context, api RunLister, of kind[T], filters bool, known features, in span, emit func(Changes) error) error {
 	give := func(page Page[T]) error { return emit(changesOf(of, page)) }
 	var err error
 	if filters {
 		err = newEnds(api, of, Filter{}, RunFilter{}).read(ctx, in, give)
 	} else {
-		err = walkTop(ctx, api, of, Filter{}, RunFilter{}, in, give)
+		var f RunFilter
+		if unset := false; !known.unstartedEnd() {
+			f.StartTime = &Window{IsNull: &unset}
+		}
+		err = walkTop(ctx, api, of, Filter{}, f, in, give)
 	}
 	if err != nil {
 		return fmt.Errorf("finding ended runs: %w", err)
@@ -64,7 +71,10 @@ func (r *round) takeSlice(ctx context.Context, s *slice) error {
 	if err := s.flows.each(take); err != nil {
 		return err
 	}
-	return s.tasks.each(take)
+	if err := s.tasks.each(take); err != nil {
+		return err
+	}
+	return r.readUnstartedTasks(ctx)
 }
 
 // readEnded reads what ended since the last poll, from the slice on that has been started. After a long time it goes

@@ -20,6 +20,9 @@ type round struct {
 	from  time.Time // where the read of what ended begins
 	out   *portion
 
+	// flowRuns are those met whose task runs are still to be asked for ends without a start.
+	flowRuns *idSet
+
 	short, day, late *sweep // the looks back under way
 	looking          Look   // the one whose rows are being taken; empty: none
 
@@ -34,8 +37,8 @@ func newRound(p *Poller, cur Cursor, now time.Time, known features, open OpenRun
 	cur = cur.begin(now, p.cfg.Lookback)
 	r := &round{
 		p: p, known: known, now: now, cur: cur, from: cur.from(now), out: newPortion(now, yield),
-		active: make(map[uuid.UUID]time.Time),
-		met:    make(map[uuid.UUID]bool, len(open.FlowRuns)+len(open.TaskRuns)), open: open,
+		active: make(map[uuid.UUID]time.Time), flowRuns: newIDSet(),
+		met: make(map[uuid.UUID]bool, len(open.FlowRuns)+len(open.TaskRuns)), open: open,
 	}
 	for _, ids := range [][]uuid.UUID{open.FlowRuns, open.TaskRuns} {
 		for _, id := range ids {
@@ -82,6 +85,7 @@ func noteActive[T run](r *round, row T) {
 
 // take takes rows from wherever they were read.
 func (r *round) take(ctx context.Context, c Changes) error {
+	r.noteUnstarted(c.FlowRuns)
 	c.FlowRuns = takeRows(r, c.FlowRuns, c.Now)
 	c.TaskRuns = takeRows(r, c.TaskRuns, c.Now)
 	for _, row := range c.Bad {

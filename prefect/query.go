@@ -28,6 +28,8 @@ type RunFilter struct {
 	State     *StateFilter `json:"state,omitempty"`
 	StartTime *Window      `json:"start_time,omitempty"`
 	EndTime   *Window      `json:"end_time,omitempty"` // flow runs on 3.x; task runs on the newest 3.x only
+	// ExpectedStartTime is known for task runs on 3.x only.
+	ExpectedStartTime *Window `json:"expected_start_time,omitempty"`
 }
 
 // IDFilter chooses flows or deployments by id or name.
@@ -67,7 +69,7 @@ type StateFilter struct {
 type Window struct {
 	After  *time.Time `json:"after_,omitempty"`
 	Before *time.Time `json:"before_,omitempty"`
-	IsNull *bool      `json:"is_null_,omitempty"` // true: only runs without this time
+	IsNull *bool      `json:"is_null_,omitempty"` // true: only runs without this time; false: only those with it
 }
 
 // Page is one answer of a list call.

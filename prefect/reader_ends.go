@@ -73,7 +73,7 @@ func (e *ends[T]) readLevel(ctx context.Context, moment time.Time, emit func(Pag
 // endsOf returns the newest and the oldest end time of some rows.
 func endsOf[T run](rows []T) (high, low time.Time) {
 	for _, row := range rows {
-		end := row.ended()
+		end := row.endTime()
 		if end == nil {
 			continue
 		}

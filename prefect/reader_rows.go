@@ -12,19 +12,33 @@ import (
 type run interface {
 	id() uuid.UUID
 	began() *time.Time
+	// ended is when the run ended, nil for one that has not.
 	ended() *time.Time
+	// endTime is what servers filter and sort by.
+	endTime() *time.Time
 	state() *State
 }
 
-func (r FlowRun) id() uuid.UUID     { return r.ID }
-func (r FlowRun) began() *time.Time { return r.StartTime }
-func (r FlowRun) ended() *time.Time { return r.EndTime }
-func (r FlowRun) state() *State     { return r.State }
+func (r FlowRun) id() uuid.UUID       { return r.ID }
+func (r FlowRun) began() *time.Time   { return r.StartTime }
+func (r FlowRun) ended() *time.Time   { return endOf(r.EndTime, r.State) }
+func (r FlowRun) endTime() *time.Time { return r.EndTime }
+func (r FlowRun) state() *State       { return r.State }
 
-func (t TaskRun) id() uuid.UUID     { return t.ID }
-func (t TaskRun) began() *time.Time { return t.StartTime }
-func (t TaskRun) ended() *time.Time { return t.EndTime }
-func (t TaskRun) state() *State     { return t.State }
+func (t TaskRun) id() uuid.UUID       { return t.ID }
+func (t TaskRun) began() *time.Time   { return t.StartTime }
+func (t TaskRun) ended() *time.Time   { return endOf(t.EndTime, t.State) }
+func (t TaskRun) endTime() *time.Time { return t.EndTime }
+func (t TaskRun) state() *State       { return t.State }
+
+// endOf returns when a run ended. Servers before 3 give no end time to a run that ended without having started, such as
+// a cached task run or a flow run that was cancelled while scheduled: its state says when.
+func endOf(end *time.Time, state *State) *time.Time {
+	if end != nil || state == nil || !state.Type.Terminal() {
+		return end
+	}
+	return &state.Timestamp
+}
 
 // kind is one of the two lists of runs.
 type kind[T run] struct {
@@ -82,7 +96,7 @@ func byID[T any](id func(T) uuid.UUID) order[T] {
 // byEnd has the newest end first. Runs without an end come before all others where a server lists them at all.
 func byEnd[T run]() order[T] {
 	return order[T]{sort: sortEnd, id: T.id, compare: func(a, b T) int {
-		x, y := a.ended(), b.ended()
+		x, y := a.endTime(), b.endTime()
 		switch {
 		case x == nil && y == nil:
 			return 0

@@ -23,7 +23,7 @@ func (s *Server) SetState(id uuid.UUID, state prefect.State) {
 		r := s.find(flowRuns, id)
 		run := r.record.(*prefect.FlowRun)
 		before := run.State
-		step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
+		s.step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
 		r.look()
 		s.tables[flowRuns].changed()
 		s.announceNew(r, before)
@@ -35,14 +35,15 @@ func (s *Server) SetState(id uuid.UUID, state prefect.State) {
 		state.Details.ChildFlowRunID = run.State.Details.ChildFlowRunID
 	}
 	before := run.State
-	step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
+	s.step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
 	r.look()
 	s.tables[taskRuns].changed()
 	s.announceNew(r, before)
 }
 
-// step is the part of Prefect's orchestration that a row shows.
-func step(next prefect.State, state **prefect.State, start, end **time.Time, count *int) {
+// step is the part of Prefect's orchestration that a row shows. Prefect 2 gives a run that ends without having started
+// neither time.
+func (s *Server) step(next prefect.State, state **prefect.State, start, end **time.Time, count *int) {
 	at := next.Timestamp
 	if next.Type == prefect.Running {
 		*count++
@@ -52,7 +53,7 @@ func step(next prefect.State, state **prefect.State, start, end **time.Time, cou
 	}
 	if !next.Type.Terminal() {
 		*end = nil
-	} else if *end == nil {
+	} else if *end == nil && (*start != nil || s.version != V2_20) {
 		*end = &at
 		if *start == nil {
 			*start = &at
