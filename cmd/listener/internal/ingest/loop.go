@@ -65,6 +65,8 @@ type Loop struct {
 	Report   Reporter
 	Metrics  *Metrics
 	Log      *zap.Logger
+	// Hints say when polls may be rarer. Nil: never.
+	Hints *Hints
 	// Interval is the time between the starts of two polls.
 	Interval time.Duration
 	// Grace is how long after its flow run's end a task run may stay RUNNING before its end is inferred.
@@ -90,8 +92,28 @@ func (l *Loop) Run(ctx context.Context) error {
 		if err != nil || ctx.Err() != nil {
 			return ignoreStop(ctx, err)
 		}
-		if !sleep(ctx, max(0, wait-time.Since(started))) {
+		if !l.rest(ctx, started, wait) {
 			return nil
+		}
+	}
+}
+
+// rest waits until so long after a poll's start, or shorter where events can no longer be relied on, and says whether
+// the context is still good.
+func (l *Loop) rest(ctx context.Context, started time.Time, wait time.Duration) bool {
+	for {
+		timer := time.NewTimer(max(0, wait-time.Since(started)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C:
+			return true
+		case <-l.Hints.hurried():
+			timer.Stop()
+			if l.failures == 0 {
+				wait = min(wait, l.Interval)
+			}
 		}
 	}
 }
@@ -122,6 +144,9 @@ func (l *Loop) turn(ctx context.Context) (time.Duration, error) {
 	}
 	began := time.Now()
 	err = l.poll(ctx)
+	if err != nil {
+		l.Hints.pollFailed()
+	}
 	if full, ok := errors.AsType[noRoom](err); ok {
 		l.Metrics.polled(time.Since(began), nil)
 		l.pause(string(full))
@@ -141,7 +166,8 @@ func (l *Loop) turn(ctx context.Context) (time.Duration, error) {
 	case err == nil:
 		l.resume()
 		l.recovered()
-		return l.Interval, nil
+		l.Hints.pollWent(began, l.now)
+		return l.Hints.pace(l.Interval), nil
 	case fatal(err):
 		return 0, err
 	default:
@@ -157,9 +183,11 @@ func (l *Loop) poll(ctx context.Context) error {
 		return fmt.Errorf("listing open runs: %w", err)
 	}
 	portions := newQueue(l.Recorder, Mode{Live: true}, func(ctx context.Context, changes prefect.Changes) error {
-		if _, err := l.Recorder.Record(ctx, changes, Mode{Live: true}); err != nil {
+		var stored Stored
+		if _, err := l.Recorder.Record(ctx, changes, Mode{Live: true, Stored: func(s Stored) { stored = s }}); err != nil {
 			return err
 		}
+		l.Hints.polled(changes, stored)
 		l.now = changes.Now
 		l.resume() // and not only after a poll that may have much to catch up
 		l.Report.PollSucceeded(time.Now())

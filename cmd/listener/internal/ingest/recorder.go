@@ -87,6 +87,8 @@ type Mode struct {
 	Resend bool
 	// Explain is told of each run why it is or is not told about. Nil: nobody asks.
 	Explain func(Reason)
+	// Stored is told what came of a portion's runs, once it is stored. Nil: nobody asks.
+	Stored func(Stored)
 }
 
 // again says whether runs are told anew that were told before. That leaves their ledger entries alone; the store knows
@@ -127,6 +129,9 @@ func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mod
 	r.familiar.add(p.bad)
 	if committed.Enqueued > 0 {
 		r.stored()
+	}
+	if mode.Stored != nil {
+		mode.Stored(p.outcome())
 	}
 	return committed, nil
 }

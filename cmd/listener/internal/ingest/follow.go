@@ -1,0 +1,76 @@
+package ingest
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/prefect-openlineage/listener/prefect"
+)
+
+// RunReader reads runs by id, while polls go on.
+type RunReader interface {
+	Read(ctx context.Context, ids prefect.OpenRuns) (prefect.Changes, error)
+}
+
+// Follower reads the runs that events named, and tells of them at once. It never moves the cursor: whatever it misses is
+// found by the polls.
+type Follower struct {
+	Hints    *Hints
+	Runs     RunReader
+	Recorder *Recorder
+	Log      *zap.Logger
+}
+
+// Run follows until the context ends, which is no error. It returns an error only when nothing more can be stored.
+func (f *Follower) Run(ctx context.Context) error {
+	for {
+		runs, wait := f.Hints.due(time.Now())
+		if wait > 0 {
+			if !f.rest(ctx, wait) {
+				return nil
+			}
+			continue
+		}
+		if err := f.look(ctx, runs); err != nil {
+			if fatal(err) {
+				return err
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+			f.Log.Debug("the runs that events named could not be read", zap.Error(err))
+			f.Hints.lookFailed()
+		}
+	}
+}
+
+func (f *Follower) rest(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-f.Hints.more:
+	}
+	return true
+}
+
+// look reads runs and records what is new of them.
+func (f *Follower) look(ctx context.Context, runs prefect.OpenRuns) error {
+	read, err := f.Runs.Read(ctx, runs)
+	if err != nil {
+		return err
+	}
+	fresh := f.Hints.unread(prefect.Changes{FlowRuns: read.FlowRuns, TaskRuns: read.TaskRuns, Now: read.Now})
+	var stored Stored
+	if len(fresh.FlowRuns)+len(fresh.TaskRuns) > 0 {
+		if _, err := f.Recorder.Record(ctx, fresh, Mode{Live: true, Stored: func(s Stored) { stored = s }}); err != nil {
+			return err
+		}
+	}
+	f.Hints.followed(read, read.Bad, stored)
+	return nil
+}

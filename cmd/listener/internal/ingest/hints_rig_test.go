@@ -1,0 +1,140 @@
+package ingest_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
+	"github.com/prefect-openlineage/listener/prefect"
+	"github.com/prefect-openlineage/listener/prefect/prefecttest"
+	"github.com/prefect-openlineage/listener/state"
+)
+
+// hintRig is all of the reading side over a Prefect in memory: the websocket, the follower and the loop.
+type hintRig struct {
+	t        *testing.T
+	prefect  *prefecttest.Server
+	store    *timedLedger
+	logs     *observer.ObservedLogs
+	registry *prometheus.Registry
+	flow     prefect.Flow
+}
+
+// timedLedger notes when each event was stored.
+type timedLedger struct {
+	positions
+	at map[string]time.Time // by run and type
+}
+
+func (l *timedLedger) Commit(ctx context.Context, batch state.Batch) (state.Committed, error) {
+	committed, err := l.ledger.Commit(ctx, batch)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range batch.Events {
+		key := fmt.Sprint(e.Run, e.Type)
+		if _, again := l.at[key]; !again && err == nil {
+			l.at[key] = time.Now()
+		}
+	}
+	return committed, err
+}
+
+// startHints runs the reading side until the test ends, and returns once events are relied on.
+func startHints(t *testing.T, interval time.Duration) *hintRig {
+	t.Helper()
+	core, logs := observer.New(zap.DebugLevel)
+	r := &hintRig{
+		t: t, prefect: prefecttest.New(t, prefecttest.Socket()), logs: logs, registry: prometheus.NewRegistry(),
+		store: &timedLedger{positions: positions{ledger: newLedger()}, at: map[string]time.Time{}},
+	}
+	r.flow = r.prefect.AddFlow("Load")
+	a, err := adapter.New(adapter.Settings{Producer: "https://example.com/producer", Version: "1", Grace: grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := r.prefect.Client(t)
+	metrics, log := ingest.NewMetrics(r.registry), zap.New(core)
+	recorder := ingest.NewRecorder(a, prefect.NewReader(client, prefect.ReaderConfig{}), r.store, log, metrics, nil)
+	poller := prefect.NewPoller(client, prefect.PollerConfig{})
+	hints := ingest.NewHints(ingest.LookEvery, log, ingest.NewHintMetrics(r.registry))
+	loop := &ingest.Loop{
+		Poller: poller, Recorder: recorder, Store: r.store, Space: &room{}, Report: &report{}, Metrics: metrics, Log: log,
+		Hints: hints, Interval: interval, Grace: grace,
+	}
+	follower := &ingest.Follower{Hints: hints, Runs: poller, Recorder: recorder, Log: log}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { client.Hints(hints, log).Run(ctx) })
+	running.Go(func() { _ = follower.Run(ctx) })
+	running.Go(func() { _ = loop.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	time.Sleep(interval + 2*time.Second)
+	synctest.Wait()
+	return r
+}
+
+// run adds a flow run that begins to run now.
+func (r *hintRig) run() uuid.UUID {
+	run := r.prefect.AddFlowRun(prefect.FlowRun{FlowID: r.flow.ID})
+	r.prefect.SetState(run.ID, prefect.State{Type: prefect.Running})
+	return run.ID
+}
+
+// task adds a task run that begins to run now.
+func (r *hintRig) task(flowRun uuid.UUID, name string) uuid.UUID {
+	key := prefecttest.ID(name).String()
+	task := r.prefect.AddTaskRun(prefect.TaskRun{
+		Name: name + "-" + key[:3], TaskKey: name + "-0a1b2c3d", DynamicKey: key, FlowRunID: &flowRun,
+	})
+	r.prefect.SetState(task.ID, prefect.State{Type: prefect.Running})
+	return task.ID
+}
+
+func (r *hintRig) complete(ids ...uuid.UUID) {
+	for _, id := range ids {
+		r.prefect.SetState(id, prefect.State{Type: prefect.Completed})
+	}
+}
+
+// delay is how long after a moment an event of a run was stored; an hour: not yet.
+func (r *hintRig) delay(id uuid.UUID, what adapter.EventType, since time.Time) time.Duration {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	at, ok := r.store.at[fmt.Sprint(id, what)]
+	if !ok {
+		return time.Hour
+	}
+	return at.Sub(since)
+}
+
+// within fails unless an event was stored so soon after a moment.
+func (r *hintRig) within(limit time.Duration, id uuid.UUID, what adapter.EventType, since time.Time) {
+	r.t.Helper()
+	if d := r.delay(id, what, since); d > limit {
+		r.t.Errorf("%s after %s, more than %s", what, d, limit)
+	}
+}
+
+// polls counts the polls so far.
+func (r *hintRig) polls() int {
+	n := 0
+	for _, request := range r.prefect.Requests() {
+		if request.Path == "/flow_runs/filter" && containsText(request.Body, `"RUNNING"`) {
+			n++
+		}
+	}
+	return n
+}

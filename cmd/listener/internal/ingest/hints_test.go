@@ -1,0 +1,365 @@
+package ingest_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/prefect-openlineage/listener/adapter"
+	"github.com/prefect-openlineage/listener/prefect"
+	"github.com/prefect-openlineage/listener/prefect/prefecttest"
+)
+
+func containsText(body []byte, text string) bool { return bytes.Contains(body, []byte(text)) }
+
+const usual = 2 * time.Second
+
+// soon is how long an event may take that is told of: it is gathered, read, and stored.
+const soon = 1200 * time.Millisecond
+
+func TestHintsTellAtOnceAndPollsSlowDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		polls := r.polls()
+		for range 5 {
+			began := time.Now()
+			run := r.run()
+			task := r.task(run, "load")
+			time.Sleep(40 * time.Second)
+			r.within(soon, run, adapter.Start, began)
+			r.within(soon, task, adapter.Start, began)
+			ended := time.Now()
+			r.complete(task, run)
+			time.Sleep(20 * time.Second)
+			r.within(soon, run, adapter.Complete, ended)
+			r.within(soon, task, adapter.Complete, ended)
+		}
+		if n := r.polls() - polls; n < 9 || n > 11 {
+			t.Errorf("%d polls in 5 minutes", n)
+		}
+		if n := r.logs.FilterMessageSnippet("polling slows down").Len(); n != 1 {
+			t.Errorf("it says %d times that polling slows down: %v", n, r.logs.All())
+		}
+	})
+}
+
+func TestHintsCostLittleWhenIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		before := r.prefect.Count("")
+		time.Sleep(10 * time.Minute)
+		if perSecond := float64(r.prefect.Count("")-before) / 600; perSecond > 0.3 {
+			t.Errorf("%.2f requests/s while nothing happens", perSecond)
+		}
+	})
+}
+
+// A row shows later than its event, and under load much later.
+func TestHintsAwaitLateRows(t *testing.T) {
+	t.Parallel()
+	for _, late := range []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second, 25 * time.Second} {
+		t.Run(late.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := startHints(t, usual)
+				run := r.run()
+				time.Sleep(5 * time.Second)
+				task := prefect.TaskRun{ID: prefecttest.ID("late"), Name: "late-612", TaskKey: "late-0a1b2c3d", DynamicKey: "612x", FlowRunID: &run}
+				began := time.Now()
+				state := prefect.State{Type: prefect.Running, Name: "Running", Timestamp: began}
+				r.prefect.Announce(task.ID, true, state)
+				r.prefect.OnEvent(func(prefecttest.Event) []time.Duration { return nil })
+				time.Sleep(late)
+				task.State, task.StartTime, task.RunCount = &state, &began, 1
+				r.prefect.AddTaskRun(task)
+				shown := time.Now()
+				time.Sleep(10 * time.Second)
+				r.within(2100*time.Millisecond, task.ID, adapter.Start, shown)
+
+				ended := time.Now()
+				end := prefect.State{Type: prefect.Completed, Name: "Completed", Timestamp: ended}
+				r.prefect.Announce(task.ID, true, end)
+				r.prefect.OnEvent(nil)
+				r.prefect.Announce(task.ID, true, end)
+				r.prefect.OnEvent(func(prefecttest.Event) []time.Duration { return nil })
+				time.Sleep(late)
+				r.prefect.SetState(task.ID, end)
+				shown = time.Now()
+				time.Sleep(10 * time.Second)
+				r.within(2100*time.Millisecond, task.ID, adapter.Complete, shown)
+			})
+		})
+	}
+}
+
+// Whatever becomes of events, nothing is missed and nothing is told twice: only the time differs.
+func TestHintsMayBeWrong(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		spoil  func(*rand.Rand) func(prefecttest.Event) []time.Duration
+		within time.Duration
+	}{
+		{"lost", func(*rand.Rand) func(prefecttest.Event) []time.Duration {
+			return func(prefecttest.Event) []time.Duration { return nil }
+		}, 33 * time.Second},
+		{"some lost", func(r *rand.Rand) func(prefecttest.Event) []time.Duration {
+			return func(prefecttest.Event) []time.Duration {
+				if r.IntN(3) == 0 {
+					return nil
+				}
+				return []time.Duration{0}
+			}
+		}, 33 * time.Second},
+		{"late", func(*rand.Rand) func(prefecttest.Event) []time.Duration {
+			return func(prefecttest.Event) []time.Duration { return []time.Duration{8 * time.Second} }
+		}, 10 * time.Second},
+		{"doubled", func(*rand.Rand) func(prefecttest.Event) []time.Duration {
+			return func(prefecttest.Event) []time.Duration { return []time.Duration{0, 0, 3 * time.Second} }
+		}, soon},
+		{"out of order", func(r *rand.Rand) func(prefecttest.Event) []time.Duration {
+			return func(prefecttest.Event) []time.Duration { return []time.Duration{time.Duration(r.Int64N(int64(6 * time.Second)))} }
+		}, 8 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := startHints(t, usual)
+				r.prefect.OnEvent(test.spoil(rand.New(rand.NewPCG(1, 2))))
+				for i := range 10 {
+					began := time.Now()
+					run := r.run()
+					tasks := []uuid.UUID{run}
+					for j := range 5 {
+						tasks = append(tasks, r.task(run, fmt.Sprint("load ", i, j)))
+					}
+					time.Sleep(35 * time.Second)
+					ended := time.Now()
+					r.complete(tasks...)
+					time.Sleep(35 * time.Second)
+					for _, id := range tasks {
+						r.within(test.within, id, adapter.Start, began)
+						r.within(test.within, id, adapter.Complete, ended)
+					}
+				}
+				if n := len(r.store.events()); n != 120 {
+					t.Errorf("%d events, not 120", n)
+				}
+			})
+		})
+	}
+}
+
+// A websocket that stays silent though runs change is not relied on: after the first such run polls are the usual ones.
+func TestHintsThatAreSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		r.prefect.OnEvent(func(prefecttest.Event) []time.Duration { return nil })
+		r.run()
+		time.Sleep(70 * time.Second)
+		for range 20 {
+			began := time.Now()
+			run := r.run()
+			time.Sleep(5 * time.Minute)
+			r.within(usual, run, adapter.Start, began)
+		}
+		r.prefect.OnEvent(nil)
+		began := time.Now()
+		run := r.run()
+		time.Sleep(90 * time.Second)
+		r.within(soon, run, adapter.Start, began)
+		polls := r.polls()
+		time.Sleep(5 * time.Minute)
+		if n := r.polls() - polls; n > 11 {
+			t.Errorf("%d polls in 5 minutes though events come again", n)
+		}
+		for _, says := range []string{"no event names", "polling slows down"} {
+			if r.logs.FilterMessageSnippet(says).Len() == 0 {
+				t.Errorf("nothing says %q: %v", says, r.logs.All())
+			}
+		}
+	})
+}
+
+// When the websocket is away polls are the usual ones at once, and slow down again once it is back.
+func TestHintsThatAreAway(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		trouble func(*prefecttest.Server)
+		within  time.Duration
+	}{
+		{"cut", (*prefecttest.Server).CutSockets, usual + time.Second},
+		{"dead without a word", func(s *prefecttest.Server) { s.FreezeSockets(true) }, 26 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := startHints(t, usual)
+				time.Sleep(10 * time.Second)
+				r.prefect.FaultAlways(prefecttest.Path("/events/out"), prefecttest.Status(503))
+				test.trouble(r.prefect)
+				for i := range 10 {
+					began := time.Now()
+					run := r.run()
+					time.Sleep(time.Minute)
+					limit := usual
+					if i == 0 {
+						limit = test.within
+					}
+					r.within(limit, run, adapter.Start, began)
+				}
+				r.prefect.ClearFaults()
+				r.prefect.FreezeSockets(false)
+				time.Sleep(time.Minute)
+				polls := r.polls()
+				began := time.Now()
+				run := r.run()
+				time.Sleep(5 * time.Minute)
+				r.within(soon, run, adapter.Start, began)
+				if n := r.polls() - polls; n > 11 {
+					t.Errorf("%d polls in 5 minutes though events come again", n)
+				}
+			})
+		})
+	}
+}
+
+// Events about runs that are not there cost a few requests, and then no more.
+func TestHintsOfNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		run := r.run()
+		time.Sleep(5 * time.Second)
+		r.complete(run)
+		r.prefect.Delete(run)
+		before := r.prefect.Count("/task_runs") + r.prefect.Count("/flow_runs")
+		for i := range 50 {
+			r.prefect.Announce(prefecttest.ID(fmt.Sprint("nobody", i)), i%2 == 0, prefect.State{Type: prefect.Running, Name: "Running"})
+		}
+		time.Sleep(2 * time.Minute)
+		if n := r.prefect.Count("/task_runs") + r.prefect.Count("/flow_runs") - before; n > 90 {
+			t.Errorf("%d requests for runs that are not there", n)
+		}
+		quiet := r.prefect.Count("")
+		time.Sleep(10 * time.Minute)
+		if n := r.prefect.Count("") - quiet; n > 180 {
+			t.Errorf("%d requests in 10 minutes after that", n)
+		}
+		if events := strings.Join(r.store.events(), ","); events != "START Load" {
+			t.Errorf("told: %s", events)
+		}
+	})
+}
+
+// A flow of a thousand tasks is read in batches.
+func TestHintsOfAThousandTasks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		run := r.run()
+		before, began := r.prefect.Count(""), time.Now()
+		var running []uuid.UUID
+		for i := range 1000 {
+			running = append(running, r.task(run, fmt.Sprint("part ", i)))
+			time.Sleep(20 * time.Millisecond)
+			if len(running) > 20 {
+				r.complete(running[0])
+				running = running[1:]
+			}
+		}
+		r.complete(running...)
+		r.complete(run)
+		time.Sleep(2 * time.Second)
+		if n := len(r.store.events()); n != 2002 {
+			t.Errorf("%d events, not 2002", n)
+		}
+		if perEvent := float64(r.prefect.Count("")-before) / 2002; perEvent > 0.06 {
+			t.Errorf("%.3f requests for each event in %s", perEvent, time.Since(began))
+		}
+	})
+}
+
+// A flood of events is left to the polls, which read many runs in few requests.
+func TestHintsOverrun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		polls := r.polls()
+		for i := range 12_000 {
+			r.prefect.Announce(prefecttest.ID(fmt.Sprint("flood", i)), true, prefect.State{Type: prefect.Completed, Name: "Completed"})
+			if i%100 == 99 {
+				synctest.Wait() // or the server would throw them away
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if n := r.polls() - polls; n < 1 {
+			t.Errorf("%d polls after a flood", n)
+		}
+		const dropped = "# HELP prefect_openlineage_hints_dropped_total Runs that events named and that are left to the polls: too many at once, or not there in time.\n" +
+			"# TYPE prefect_openlineage_hints_dropped_total counter\nprefect_openlineage_hints_dropped_total 10000\n"
+		if err := testutil.GatherAndCompare(r.registry, strings.NewReader(dropped), "prefect_openlineage_hints_dropped_total"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// While Prefect can't be read, events wait; the polls find out what is wrong, and nothing is missed.
+func TestHintsDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		time.Sleep(10 * time.Second)
+		r.prefect.FaultAlways(prefecttest.Path("/flow_runs"), prefecttest.Status(503))
+		run := r.run()
+		time.Sleep(45 * time.Second)
+		r.prefect.ClearFaults()
+		back := time.Now()
+		time.Sleep(time.Minute)
+		r.within(33*time.Second, run, adapter.Start, back)
+		for _, says := range []string{"Prefect cannot be read", "Prefect can be read again"} {
+			if n := r.logs.FilterMessageSnippet(says).Len(); n != 1 {
+				t.Errorf("%q is said %d times: %v", says, n, r.logs.All())
+			}
+		}
+	})
+}
+
+func TestHintMetrics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		r.run()
+		time.Sleep(2 * time.Second)
+		families, err := r.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				got[strings.TrimPrefix(f.GetName(), "prefect_openlineage_")] =
+					m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+		for name, want := range map[string]float64{"hints_received_total": 1, "hints_connects_total": 1, "hints_connected": 1, "hint_to_stored_seconds": 1} {
+			if got[name] != want {
+				t.Errorf("%s is %v, not %v", name, got[name], want)
+			}
+		}
+		if problems, err := testutil.GatherAndLint(r.registry); err != nil || len(problems) > 0 {
+			t.Error(problems, err)
+		}
+	})
+}
