@@ -37,6 +37,7 @@ type daemon struct {
 	store   *sqlite.Store
 	deliver *deliver.Deliverer
 	loop    *ingest.Loop
+	hints   *hints // nil: off
 	jobs    *backfillJobs
 	secrets *secretsWatcher
 	ops     *operations
@@ -90,15 +91,20 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	metrics := ingest.NewMetrics(registry)
 	log, known := o.Log.Named("ingest"), o.known()
 	recorder := ingest.NewRecorder(mapper, src.reader, ingest.Scrubbed{Ledger: store, Secrets: known.All}, log, metrics, d.deliver.Wake)
+	poller := prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback})
 	d.loop = &ingest.Loop{
 		Poller: &ingest.Guard{
-			Poller: prefect.NewPoller(src.client, prefect.PollerConfig{Lookback: o.Config.Lookback}),
+			Poller: poller,
 			Store:  store, Prefect: src.reader, API: o.Config.Prefect.URL, Metrics: metrics, Log: log,
 			Begun: func(ctx context.Context, now time.Time) error { return recorder.Retry(ctx, store, now) },
 		},
 		Recorder: recorder, Store: store, Report: shown, Metrics: metrics, Log: log,
 		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},
 		Interval: o.Config.PollInterval, Grace: o.Config.Grace,
+	}
+	if o.Config.Hints {
+		d.hints = newHints(o, src, poller, recorder, registry, log)
+		d.loop.Hints = d.hints.named
 	}
 	d.jobs = &backfillJobs{store: store, client: src.client, recorder: recorder, log: o.Log.Named("backfill")}
 	d.secrets = &secretsWatcher{
@@ -133,6 +139,9 @@ func (d *daemon) run(ctx context.Context) error {
 
 func (d *daemon) work(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return named("reading", d.loop.Run(ctx)) })
+	if d.hints != nil {
+		group.Go(func() error { return named("reading what events name", d.hints.run(ctx)) })
+	}
 	group.Go(func() error { return named("backfilling", d.jobs.run(ctx)) })
 	group.Go(func() error { return named("delivering", d.deliver.Run(ctx)) })
 	group.Go(func() error {

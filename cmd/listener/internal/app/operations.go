@@ -10,6 +10,7 @@ import (
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/deliver"
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/ops"
 )
 
@@ -33,9 +34,13 @@ type operations struct {
 // newOperations makes the health that the parts report to. Nothing listens yet.
 func newOperations(o Options) *operations {
 	health := ops.NewHealth()
+	patience := max(patientPolls*o.Config.PollInterval, leastPatience)
+	if o.Config.Hints { // polls may be rare
+		patience += ingest.SlowInterval
+	}
 	p := &operations{
 		health: health, ended: make(chan error, 1),
-		polled: health.NeedBeat("Prefect was last read", max(patientPolls*o.Config.PollInterval, leastPatience)),
+		polled: health.NeedBeat("Prefect was last read", patience),
 		room:   health.Need("reading"),
 	}
 	if o.Config.OpenLineage.Disabled {

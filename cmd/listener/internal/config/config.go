@@ -16,6 +16,8 @@ type Config struct {
 	// StatePath is the absolute path of the SQLite file.
 	StatePath    string
 	PollInterval time.Duration
+	// Hints: Prefect's events are heard, so that polls can be rare.
+	Hints        bool
 	Lookback     time.Duration
 	Grace        time.Duration
 	Retention    time.Duration

@@ -30,6 +30,10 @@ func (l *loader) process(v Variables) {
 	}
 	c.StatePath = l.state(v)
 	c.PollInterval = l.duration("LISTENER_POLL_INTERVAL", v.PollInterval, poll, 1)
+	c.Hints = read(l, l.env("LISTENER_HINTS", v.Hints), true, onOff, func(text string) (bool, error) {
+		word, err := choice(text, "on", "off")
+		return word == "on", err
+	})
 	c.Lookback = l.duration("LISTENER_LOOKBACK", v.Lookback, time.Hour, 0)
 	c.Grace = l.duration("LISTENER_GRACE", v.Grace, 10*time.Minute, 1)
 	c.Retention = l.duration("LISTENER_RETENTION", v.Retention, 720*time.Hour, leastRetention)
@@ -106,6 +110,13 @@ func (l *loader) defaultState(v Variables) string {
 		return ""
 	}
 	return path.Join(l.in.Home, ".local", "state", stateFolder, stateFile)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }

@@ -38,7 +38,8 @@ type Variables struct {
 	OpenLineageLogging    string `envconfig:"OPENLINEAGE_CLIENT_LOGGING" desc:"no effect here; see LISTENER_LOG_LEVEL"`
 
 	State          string `envconfig:"LISTENER_STATE" desc:"the store, as sqlite:///absolute/path; default listener.db in $STATE_DIRECTORY, else in the user's state folder"`
-	PollInterval   string `envconfig:"LISTENER_POLL_INTERVAL" desc:"time between two looks at Prefect; default 2s, for Prefect Cloud 10s"`
+	PollInterval   string `envconfig:"LISTENER_POLL_INTERVAL" desc:"time between two looks at Prefect; default 2s, for Prefect Cloud 10s; up to 30s while its events are heard"`
+	Hints          string `envconfig:"LISTENER_HINTS" desc:"on: hear Prefect's events and poll rarely meanwhile; off: poll alone; default on"`
 	Lookback       string `envconfig:"LISTENER_LOOKBACK" desc:"how far back the first start looks for runs that ended; default 1h"`
 	Grace          string `envconfig:"LISTENER_GRACE" desc:"how long after its flow run's end an open task run is taken as ended; default 10m"`
 	Retention      string `envconfig:"LISTENER_RETENTION" desc:"how long an ended run is remembered; default 720h"`
