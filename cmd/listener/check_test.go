@@ -60,6 +60,12 @@ func TestCheckFindings(t *testing.T) {
 		{"all well", func(*rig) {}, exitOK, "Prefect 3.9.1 answers; 0 flow runs and 0 task runs running; 0 flow runs started in the last 1h"},
 		{"the cloud", func(r *rig) { r.api.version = "" }, exitOK, "Prefect Cloud answers"},
 		{"no clock", func(r *rig) { r.api.served = time.Time{} }, exitOK, "0 task runs running\n"},
+		{"events", func(*rig) {}, exitOK, "Prefect's events\n  at ws://127.0.0.1:4200/api/events/out\n  ok: heard"},
+		{"no events", func(r *rig) { r.api.hints = errors.New("403 Forbidden") }, exitOK,
+			"  without: not heard, so a change is seen within 2s: 403 Forbidden\n"},
+		{"events that nobody wants", func(r *rig) {
+			r.input.Variables.Hints, r.api.hints = "off", errors.New("not asked")
+		}, exitOK, "running; 0 flow runs started in the last 1h\n\nStore"},
 		{"Prefect away", func(r *rig) { r.api.err = errors.New("connection refused") }, exitError, "PROBLEM: connection refused"},
 		{"no store yet", func(r *rig) { r.store.missing = errNoStore }, exitOK, "ok: is not there yet"},
 		{"a damaged store", func(r *rig) { r.store.missing = state.ErrDamaged }, exitError, "PROBLEM: the store is damaged"},

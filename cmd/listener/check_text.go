@@ -29,6 +29,9 @@ func (r checkReport) write(w io.Writer) error {
 		return out.done()
 	}
 	r.Prefect.write(out, "Prefect", nil)
+	if r.Hints != nil {
+		r.Hints.tell(out, "Prefect's events", "without")
+	}
 	r.Store.write(out, "Store", nil)
 	for _, d := range r.Destinations {
 		d.write(out, fmt.Sprintf("Destination %s (%s)", d.Name, d.Kind), d.Settings)
@@ -49,11 +52,7 @@ func (p *printer) section(title string, lines []string) {
 
 // write tells one finding, below it the settings in effect.
 func (f finding) write(out *printer, title string, settings map[string]any) {
-	verdict := "ok"
-	if !f.OK {
-		verdict = "PROBLEM"
-	}
-	out.printf("\n%s\n  at %s\n  %s: %s\n", title, f.Target, verdict, strings.ReplaceAll(printable(f.Says), "\n", "\n  "))
+	f.tell(out, title, "PROBLEM")
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		text, err := json.Marshal(settings[key])
 		if err != nil { // settings are plain values
@@ -61,4 +60,13 @@ func (f finding) write(out *printer, title string, settings map[string]any) {
 		}
 		out.printf("    %s: %s\n", key, text)
 	}
+}
+
+// tell tells what was found. Bad is the word for what is not well.
+func (f finding) tell(out *printer, title, bad string) {
+	verdict := "ok"
+	if !f.OK {
+		verdict = bad
+	}
+	out.printf("\n%s\n  at %s\n  %s: %s\n", title, f.Target, verdict, strings.ReplaceAll(printable(f.Says), "\n", "\n  "))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,8 +29,10 @@ type checkReport struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
 	// Problems are what is wrong with the settings. With any, nothing is tried.
-	Problems     []string           `json:"problems"`
-	Prefect      *finding           `json:"prefect"`
+	Problems []string `json:"problems"`
+	Prefect  *finding `json:"prefect"`
+	// Hints are Prefect's events. That they can't be heard is no fault: polls find all that they tell of.
+	Hints        *finding           `json:"hints,omitempty"`
 	Store        *finding           `json:"store"`
 	Destinations []destinationCheck `json:"destinations"`
 }
@@ -91,6 +94,9 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 // try fills in what came of each try.
 func (p *process) try(ctx context.Context, s settings, report *checkReport) {
 	report.Prefect = p.tryPrefect(ctx, s.config)
+	if s.config.Hints && report.Prefect.OK {
+		report.Hints = p.tryHints(ctx, s.config)
+	}
 	report.Store = p.tryStore(ctx, s.config.StatePath)
 	report.OK = report.Prefect.OK && report.Store.OK
 	for _, d := range s.destinations {
@@ -124,6 +130,25 @@ func (p *process) tryPrefect(ctx context.Context, c config.Config) *finding {
 		name = "Prefect Cloud"
 	}
 	found.OK, found.Says = true, name+" answers; "+found.Says
+	return &found
+}
+
+// tryHints listens to Prefect's events for a moment.
+func (p *process) tryHints(ctx context.Context, c config.Config) *finding {
+	found := finding{Target: strings.Replace(c.Prefect.URL, "http", "ws", 1) + "/events/out"}
+	client, err := p.do.prefect(c.Prefect, p.built, zap.NewNop())
+	if err != nil {
+		found.Says = err.Error()
+		return &found
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := client.TryHints(ctx); err != nil {
+		found.Says = fmt.Sprintf("not heard, so a change is seen within %s: %v", config.Brief(c.PollInterval), err)
+		return &found
+	}
+	found.OK, found.Says = true, "heard, so a change is seen within a second"
 	return &found
 }
 

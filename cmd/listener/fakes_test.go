@@ -110,7 +110,10 @@ type fakeAPI struct {
 	recent     int // flow runs started lately
 	askedSince time.Time
 	closed     bool
+	hints      error // why events can't be heard
 }
+
+func (f *fakeAPI) TryHints(context.Context) error { return f.hints }
 
 func (f *fakeAPI) Version(context.Context) (string, error) { return f.version, f.err }
 

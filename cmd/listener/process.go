@@ -56,5 +56,6 @@ type prefectAPI interface {
 	Version(context.Context) (string, error)
 	FlowRuns(context.Context, prefect.Filter) (prefect.Page[prefect.FlowRun], error)
 	TaskRuns(context.Context, prefect.Filter) (prefect.Page[prefect.TaskRun], error)
+	TryHints(context.Context) error
 	Close()
 }

@@ -24,16 +24,16 @@ type hints struct {
 }
 
 func newHints(o Options, src source, poller *prefect.Poller, recorder *ingest.Recorder, registry prometheus.Registerer, log *zap.Logger) *hints {
-	named := ingest.NewHints(lookEvery(o.Config.Prefect.MaxRequestsPerSecond), log, ingest.NewHintMetrics(registry))
+	named := ingest.NewHints(timeBetweenLooks(o.Config.Prefect.MaxRequestsPerSecond), log, ingest.NewHintMetrics(registry))
 	return &hints{
 		named: named, events: src.client.Hints(named, log),
 		follower: &ingest.Follower{Hints: named, Runs: poller, Recorder: recorder, Log: log},
 	}
 }
 
-// lookEvery is the least time between two reads of what events named. Where requests are few it is longer, so that reads
+// timeBetweenLooks is the least time between two reads of what events named. Where requests are few it is longer, so that reads
 // leave at least half of them to the polls.
-func lookEvery(perSecond float64) time.Duration {
+func timeBetweenLooks(perSecond float64) time.Duration {
 	if perSecond <= 0 {
 		return ingest.LookEvery
 	}

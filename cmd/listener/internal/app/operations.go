@@ -10,7 +10,6 @@ import (
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/deliver"
-	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/ops"
 )
 
@@ -25,21 +24,21 @@ const (
 type operations struct {
 	health *ops.Health
 	polled *ops.Beat
-	room   *ops.Condition
-	server *ops.Server // nil: off
-	ended  chan error
-	cancel context.CancelFunc
+	// Polls are usual apart, or more. Patience is how long none may have gone well when they are usual apart.
+	usual, patience time.Duration
+	room            *ops.Condition
+	server          *ops.Server // nil: off
+	ended           chan error
+	cancel          context.CancelFunc
 }
 
 // newOperations makes the health that the parts report to. Nothing listens yet.
 func newOperations(o Options) *operations {
 	health := ops.NewHealth()
 	patience := max(patientPolls*o.Config.PollInterval, leastPatience)
-	if o.Config.Hints { // polls may be rare
-		patience += ingest.SlowInterval
-	}
 	p := &operations{
 		health: health, ended: make(chan error, 1),
+		usual: o.Config.PollInterval, patience: patience,
 		polled: health.NeedBeat("Prefect was last read", patience),
 		room:   health.Need("reading"),
 	}
@@ -120,8 +119,13 @@ func (p *operations) watch(look func() []deliver.DestinationState) {
 	})
 }
 
-// PollSucceeded, PollFailed and Paused are how the reading side reports.
+// PollSucceeded, PollsEvery, PollFailed and Paused are how the reading side reports.
 func (p *operations) PollSucceeded(time.Time) { p.polled.Beat() }
+
+// PollsEvery tells how far apart polls are from now on.
+func (p *operations) PollsEvery(interval time.Duration) {
+	p.polled.Within(p.patience + interval - p.usual)
+}
 
 // PollFailed alone does not make the daemon unready, only a row of failures for too long does.
 func (p *operations) PollFailed(err error) { p.polled.Miss(err.Error()) }

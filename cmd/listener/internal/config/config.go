@@ -17,10 +17,10 @@ type Config struct {
 	StatePath    string
 	PollInterval time.Duration
 	// Hints: Prefect's events are heard, so that polls can be rare.
-	Hints        bool
-	Lookback     time.Duration
-	Grace        time.Duration
-	Retention    time.Duration
+	Hints     bool
+	Lookback  time.Duration
+	Grace     time.Duration
+	Retention time.Duration
 	// OutboxMaxBytes is the outbox's size at which reading pauses.
 	OutboxMaxBytes int64
 

@@ -18,8 +18,10 @@ const (
 	// A row can be read 0.1 to 0.4 s after its event, so that little is lost by it.
 	gatherHints = 300 * time.Millisecond
 	// LookEvery is the least time between two reads by id. Half of it is what an event waits on average, and two
-	// requests in it are what reading costs while much goes on.
-	LookEvery = 500 * time.Millisecond
+	// requests in it are what reading costs while much goes on. After a read that brought fewer than fullLook runs it is
+	// half as long again, so that a request is shared by enough of them.
+	LookEvery = 400 * time.Millisecond
+	fullLook  = 10
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
 	// hintPatience is how long a row is awaited as its event told it. The polls look further.
@@ -41,6 +43,7 @@ type Hints struct {
 	seen      recent
 	trust     trust
 	looked    time.Time // when runs were last read by id
+	full      bool      // that read brought many
 	fruitless int       // reads in a row that brought nothing
 	relied    bool      // polls are slow
 }
@@ -150,9 +153,14 @@ func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 	if len(h.runs) == 0 || !h.trust.polling {
 		return prefect.OpenRuns{}, time.Hour
 	}
-	next := h.looked.Add(min(longestLook, h.every<<min(h.fruitless, 10)))
-	if !first.IsZero() {
-		next = later(first.Add(gatherHints), h.looked.Add(h.every))
+	next := h.looked.Add(h.every)
+	if !h.full {
+		next = h.looked.Add(h.every * 3 / 2)
+	}
+	if first.IsZero() {
+		next = h.looked.Add(max(h.every, min(longestLook, h.every<<min(h.fruitless, 10))))
+	} else {
+		next = later(next, first.Add(gatherHints))
 	}
 	if wait := next.Sub(now); wait > 0 {
 		return prefect.OpenRuns{}, wait
@@ -208,6 +216,7 @@ func (h *Hints) followed(c prefect.Changes, bad []prefect.BadRow, stored Stored)
 		}
 	}
 	h.fruitless++
+	h.full = settled >= fullLook
 	if settled > 0 {
 		h.fruitless = 0
 	}

@@ -127,7 +127,9 @@ func TestHintsMayBeWrong(t *testing.T) {
 			return func(prefecttest.Event) []time.Duration { return []time.Duration{0, 0, 3 * time.Second} }
 		}, soon},
 		{"out of order", func(r *rand.Rand) func(prefecttest.Event) []time.Duration {
-			return func(prefecttest.Event) []time.Duration { return []time.Duration{time.Duration(r.Int64N(int64(6 * time.Second)))} }
+			return func(prefecttest.Event) []time.Duration {
+				return []time.Duration{time.Duration(r.Int64N(int64(6 * time.Second)))}
+			}
 		}, 8 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {

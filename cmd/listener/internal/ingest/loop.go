@@ -52,6 +52,7 @@ type Space interface {
 // Reporter hears how reading goes.
 type Reporter interface {
 	PollSucceeded(at time.Time)
+	PollsEvery(interval time.Duration) // from now on
 	PollFailed(err error)
 	Paused(reason string) // empty: no more
 }
@@ -167,7 +168,9 @@ func (l *Loop) turn(ctx context.Context) (time.Duration, error) {
 		l.resume()
 		l.recovered()
 		l.Hints.pollWent(began, l.now)
-		return l.Hints.pace(l.Interval), nil
+		pace := l.Hints.pace(l.Interval)
+		l.Report.PollsEvery(pace)
+		return pace, nil
 	case fatal(err):
 		return 0, err
 	default:
@@ -300,6 +303,7 @@ func (l *Loop) resume() {
 // failed logs the first failure of a row of them, and then only failures of another kind.
 func (l *Loop) failed(err error) {
 	l.Report.PollFailed(err)
+	l.Report.PollsEvery(l.Interval)
 	l.failures++
 	kind := failureKind(err)
 	if l.failures == 1 {

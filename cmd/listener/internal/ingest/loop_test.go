@@ -74,9 +74,10 @@ func (p *positions) OpenTasksOfEndedFlows(context.Context, time.Time, int) ([]st
 
 type report struct{ lines []string }
 
-func (r *report) PollSucceeded(time.Time) { r.add("ok") }
-func (r *report) PollFailed(err error)    { r.add("failed: " + err.Error()) }
-func (r *report) Paused(reason string)    { r.add("paused: " + reason) }
+func (r *report) PollSucceeded(time.Time)  { r.add("ok") }
+func (r *report) PollsEvery(time.Duration) {}
+func (r *report) PollFailed(err error)     { r.add("failed: " + err.Error()) }
+func (r *report) Paused(reason string)     { r.add("paused: " + reason) }
 
 // add keeps what is new: a poll's success that follows one is not.
 func (r *report) add(line string) {

@@ -148,12 +148,12 @@ func (c *Condition) look(time.Time) Finding {
 
 // Beat is met as long as it beats. Reasons must hold no secrets.
 type Beat struct {
-	name  string
-	limit time.Duration
+	name string
 
-	mu   sync.Mutex
-	last time.Time
-	miss string
+	mu    sync.Mutex
+	limit time.Duration
+	last  time.Time
+	miss  string
 }
 
 // Beat tells that the thing was done.
@@ -161,6 +161,13 @@ func (b *Beat) Beat() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last, b.miss = time.Now(), ""
+}
+
+// Within sets the limit anew.
+func (b *Beat) Within(limit time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit = limit
 }
 
 // Miss tells why it was not done this time. That alone changes nothing until the limit is over.
