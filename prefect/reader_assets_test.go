@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,5 +169,37 @@ func TestOddAssetEvents(t *testing.T) {
 		if err != nil || len(bad) != 1 || bad[0].Resource != "events" || len(got[id]) != 1 || got[id][0].Asset.Name != "7" {
 			t.Errorf("%s: %v, %v, %v", odd, got, bad, err)
 		}
+	}
+}
+
+// TestCapturedAssetEvents reads events as a real server of 3.9.1 showed them.
+func TestCapturedAssetEvents(t *testing.T) {
+	t.Parallel()
+	server, reader := assetWorld(t)
+	page, err := os.ReadFile(filepath.Join("testdata", "captured", "3.9.1", "events.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Fault(prefecttest.Path("/events"), prefecttest.Answer(http.StatusOK, "application/json", string(page)))
+	got, err := reader.NewestAssetEvents(t.Context(), assetDay, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range got {
+		lines = append(lines, fmt.Sprintf("%s %s %q %v %q of %v by %q %s", strings.TrimPrefix(e.Name, "prefect.asset."), e.Asset.Key,
+			e.Asset.Name, e.Asset.Owners, e.Asset.URL, e.Upstream, e.By, e.Metadata))
+		if e.TaskRunID == uuid.Nil || e.FlowRunID == uuid.Nil || e.Occurred.IsZero() {
+			t.Errorf("no runs or no time: %+v", e)
+		}
+	}
+	want := []string{
+		`materialization.succeeded s3://lake/raw/orders.parquet "Raw orders" [data-team x] "https://example.com/orders" of [] by "" {"row_count":42}`,
+		`referenced postgres://db.example.com:5432/shop/public/customers "" [] "" of [] by "" `,
+		`materialization.succeeded s3://lake/clean/orders.parquet "Orders" [data-team] "" of [postgres://db.example.com:5432/shop/public/customers] by "spark" `,
+		`materialization.failed s3://lake/bad "" [] "" of [s3://lake/raw/orders.parquet] by "" `,
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

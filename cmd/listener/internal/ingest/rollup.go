@@ -61,6 +61,8 @@ func (p *portion) unsettled(ctx context.Context, s prefect.Snapshot) (time.Durat
 	run := s.FlowRun
 	age := p.since(run.State)
 	switch {
+	case run.StartTime == nil || run.EndTime != nil && !run.StartTime.Before(*run.EndTime):
+		return 0, nil // it never ran, and has no tasks
 	case age < rollupSettle:
 		return rollupSettle - age, nil
 	case age >= p.adapter.Grace(), run.State.Type == prefect.Crashed:
