@@ -47,13 +47,8 @@ func FuzzDatasets(f *testing.F) {
 		newAdapter(f, func(s *adapter.Settings) { s.DatasetMap = renamed }),
 	}
 	f.Fuzz(func(t *testing.T, data, description string) {
-		validator := validator
-		for i, a := range adapters {
-			if i > 0 {
-				validator = nil // the names alone differ
-			}
-			checkTelling(t, a, validator, data, description)
-		}
+		// One of them each time: what is fuzzed comes past all.
+		checkTelling(t, adapters[len(data)%len(adapters)], validator, data, description)
 	})
 }
 
