@@ -101,7 +101,7 @@ func (p *Poller) poll(ctx context.Context, cur Cursor, open OpenRuns, yield func
 	if err := activeTasks.each(active); err != nil {
 		return err
 	}
-	if err := r.readUnstartedTasks(ctx); err != nil {
+	if err := r.readTimeless(ctx); err != nil {
 		return err
 	}
 	if err := r.readEnded(ctx, ended); err != nil {

@@ -74,7 +74,7 @@ func (r *round) takeSlice(ctx context.Context, s *slice) error {
 	if err := s.tasks.each(take); err != nil {
 		return err
 	}
-	return r.readUnstartedTasks(ctx)
+	return r.readTimeless(ctx)
 }
 
 // readEnded reads what ended since the last poll, from the slice on that has been started. After a long time it goes

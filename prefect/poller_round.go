@@ -20,7 +20,7 @@ type round struct {
 	from  time.Time // where the read of what ended begins
 	out   *portion
 
-	// flowRuns are those met whose task runs are still to be asked for ends without a start.
+	// flowRuns are those met whose task runs are still to be asked for ends without a time.
 	flowRuns *idSet
 
 	short, day, late *sweep // the looks back under way
@@ -85,7 +85,7 @@ func noteActive[T run](r *round, row T) {
 
 // take takes rows from wherever they were read.
 func (r *round) take(ctx context.Context, c Changes) error {
-	r.noteUnstarted(c.FlowRuns)
+	r.noteTimeless(c.FlowRuns)
 	c.FlowRuns = takeRows(r, c.FlowRuns, c.Now)
 	c.TaskRuns = takeRows(r, c.TaskRuns, c.Now)
 	for _, row := range c.Bad {

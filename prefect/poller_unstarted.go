@@ -35,29 +35,42 @@ func (r *round) readUnstartedFlows(ctx context.Context, in span, emit func(Chang
 	return nil
 }
 
-// noteUnstarted notes flow runs whose task runs may have ended without having started.
-func (r *round) noteUnstarted(runs []FlowRun) {
-	if r.known.unstartedEnd() {
+// noteTimeless notes flow runs whose task runs may have ended without an end time, where the read of what ended doesn't
+// show them: cached ones on servers before 3, those that timed out on an early 3.
+func (r *round) noteTimeless(runs []FlowRun) {
+	if r.known.taskEnd {
 		return
 	}
 	for _, run := range runs {
-		r.flowRuns.add(run.ID)
+		if !r.known.unstartedEnd() || run.State != nil && run.State.Type.Terminal() {
+			r.flowRuns.add(run.ID)
+		}
 	}
 }
 
-// readUnstartedTasks reads the task runs that ended without having started, such as cached ones, of the flow runs that
-// were noted since the last time.
-func (r *round) readUnstartedTasks(ctx context.Context) error {
+// readTimeless reads the task runs that ended without an end time, of the flow runs that were noted since the last time.
+func (r *round) readTimeless(ctx context.Context) error {
 	ids := r.flowRuns.ids
 	r.flowRuns = newIDSet()
+	since := span{from: r.cur.Since}
 	tasks := taskRunKind(r.p.api)
+	take := func(page Page[TaskRun]) error {
+		page.Rows = keep(page.Rows, func(row TaskRun) bool { return row.EndTime == nil && since.holds(row.ended()) })
+		return r.take(ctx, changesOf(tasks, page))
+	}
 	for some := range slices.Chunk(ids, flowRunsAtOnce) {
+		var err error
 		f := RunFilter{FlowRunID: &AnyID{Any: some}}
-		err := readUnstarted(ctx, r.p.api, tasks, Filter{}, f, span{}, func(page Page[TaskRun]) error {
-			return r.take(ctx, changesOf(tasks, page))
-		})
+		if r.known.unstartedEnd() {
+			f.State = inState(Failed, Cancelled, Crashed)
+			err = walkOffsets(ctx, tasks.pages(r.p.api), tasks.filter(Filter{}, f), byID(TaskRun.id), func(page Page[TaskRun]) (bool, error) {
+				return true, take(page)
+			})
+		} else {
+			err = readUnstarted(ctx, r.p.api, tasks, Filter{}, f, since, take)
+		}
 		if err != nil {
-			return fmt.Errorf("finding task runs that ended without a start: %w", err)
+			return fmt.Errorf("finding task runs without an end time: %w", err)
 		}
 	}
 	return nil

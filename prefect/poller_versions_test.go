@@ -194,6 +194,22 @@ func (w *world) cached(flowRun uuid.UUID) uuid.UUID {
 	return run.ID
 }
 
+// An early 3 leaves the end time off a task run that timed out. Where nobody saw it run, it is found with its flow run.
+func TestPollFindsWhatTimedOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, prefecttest.Version(prefecttest.V3_6), prefecttest.PageLimit(10))
+	w.away(3*time.Hour, 40, 1)
+	w.poll(t)
+	flow, start := w.flowRun(w.now()), w.now()
+	w.pass(10 * time.Second)
+	timedOut := w.AddTaskRun(prefect.TaskRun{
+		FlowRunID: &flow, RunCount: 1, StartTime: &start, Created: start,
+		State: &prefect.State{Type: prefect.Failed, Name: "TimedOut", Timestamp: w.now()},
+	}).ID
+	w.end(flow, w.now())
+	w.poll(t).want(t, prefect.Failed, timedOut)
+}
+
 // Before version 3, a run's name can still change for a moment after it shows as running.
 func TestPollWaitsForNamesToSettle(t *testing.T) {
 	t.Parallel()
