@@ -14,13 +14,17 @@ import (
 	"github.com/prefect-openlineage/listener/test/told"
 )
 
-// The flows of the guide on datasets, as they stand there, name the datasets that it says.
-func TestTheGuideOnDatasets(t *testing.T) {
+// The flows of the guides, as they stand there, name the datasets that the guides say.
+func TestTheGuidesFlows(t *testing.T) {
 	t.Parallel()
 	p := rig.StartPrefect(t)
 	type sides struct{ Inputs, Outputs []string }
 	want := map[string]sides{}
-	for _, section := range docs.Read(t, filepath.Join(rig.Root(), "docs", "datasets.md")) {
+	var sections []docs.Section
+	for _, page := range []string{"datasets.md", "migrating.md"} {
+		sections = append(sections, docs.Read(t, filepath.Join(rig.Root(), "docs", page))...)
+	}
+	for _, section := range sections {
 		for i, fence := range section.Fences {
 			if fence.Language != "python" {
 				continue
@@ -42,7 +46,7 @@ func TestTheGuideOnDatasets(t *testing.T) {
 		}
 	}
 	if len(want) == 0 {
-		t.Fatal("the guide has no examples in Python")
+		t.Fatal("the guides have no examples in Python")
 	}
 	told.Settled(t, p)
 	code, stdout, stderr := rig.NewListener(t, p.URL).Run("preview", "--since", "1h")
@@ -60,6 +64,6 @@ func TestTheGuideOnDatasets(t *testing.T) {
 		slices.Sort(s.Outputs)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-the guide +the listener):\n%s", diff)
+		t.Errorf("(-the guides +the listener):\n%s", diff)
 	}
 }
