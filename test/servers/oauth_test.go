@@ -2,6 +2,7 @@ package servers_test
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"testing"
 	"time"
@@ -51,9 +52,7 @@ func (g guarded) config(change map[string]any) map[string]any {
 		"type": "oauth2", "clientId": oauthClient, "clientSecret": oauthSecret, "scope": "lineage.write",
 		"tokenEndpoint": "http://" + address(g.oauth) + "/token",
 	}
-	for key, value := range change {
-		auth[key] = value
-	}
+	maps.Copy(auth, change)
 	return map[string]any{"type": "http", "url": "http://" + address(g.port), "auth": auth}
 }
 

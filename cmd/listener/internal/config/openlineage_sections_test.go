@@ -45,7 +45,9 @@ func TestTags(t *testing.T) {
 		"OPENLINEAGE__TAGS__RUN__STAGE: does not count: " + ourFile + ":3: tags.run.stage wins over the environment",
 		ourFile + ":5: tags.jobs: is no setting of OpenLineage and does not count; did you mean job?",
 	}, warnings)
-	user := func(key, value string) openlineage.Tag { return openlineage.Tag{Key: key, Value: value, Source: "USER"} }
+	user := func(key, value string) openlineage.Tag {
+		return openlineage.Tag{Key: key, Value: value, Source: "USER"}
+	}
 	// A number's text is the one that was written: 1.0 is a version and not 1.
 	equal(t, []openlineage.Tag{
 		user("stage", "prod"), user("rate", "1.50"), user("adhoc", "true"), user("version", "1.0"), user("n", "0x10"), user("on", "true"),
