@@ -30,6 +30,7 @@ type pythonPattern struct {
 	out   strings.Builder
 	flags pythonFlags
 	begun bool // something besides global flags was read
+	place bool // what was read last is a place, such as ^, which nothing repeats
 }
 
 // pythonFlags are those that this translation acts on by itself; i and s are Go's too.
@@ -76,22 +77,25 @@ func (p *pythonPattern) item() error {
 	if r != '(' {
 		p.begun = true
 	}
-	switch r {
-	case '(':
+	if r == '(' { // a comment changes nothing
 		return p.group()
+	}
+	before := p.place
+	p.place = false
+	switch r {
 	case '[':
 		return p.class()
 	case '\\':
 		return p.escape()
 	case '^':
-		p.out.WriteString(p.flags.anchor(`\A`, `(?m:^)`))
+		p.anchor(`\A`, `(?m:^)`)
 	case '$':
-		p.out.WriteString(p.flags.anchor(`(?:\n?\z)`, `(?m:$)`))
+		p.anchor(`(?:\n?\z)`, `(?m:$)`)
 	case '{':
-		return p.braces()
+		return p.braces(before)
 	case '*', '+', '?':
 		p.out.WriteRune(r)
-		return p.greed()
+		return p.greed(before)
 	case '.', '|':
 		p.out.WriteRune(r)
 	default:
@@ -100,16 +104,20 @@ func (p *pythonPattern) item() error {
 	return nil
 }
 
-func (f pythonFlags) anchor(text, line string) string {
-	if f.lines {
-		return line
+// anchor writes a place in the whole text, or in every line.
+func (p *pythonPattern) anchor(text, line string) {
+	if p.flags.lines {
+		text = line
 	}
-	return text
+	p.out.WriteString(text)
+	p.place = true
 }
 
-// greed reads what may follow a repetition.
-func (p *pythonPattern) greed() error {
+// greed reads what may follow a repetition. Place: what it repeats is one.
+func (p *pythonPattern) greed(place bool) error {
 	switch {
+	case place:
+		return errors.New("repeats a place, which has no length")
 	case p.take("+"):
 		return errors.New("uses a possessive repetition, which can't be done here")
 	case p.take("?"):
@@ -121,7 +129,7 @@ func (p *pythonPattern) greed() error {
 // repetition are the forms of {m,n}; any other brace is itself.
 var repetition = regexp.MustCompile(`^(\d+)?(?:(,)(\d+)?)?\}`)
 
-func (p *pythonPattern) braces() error {
+func (p *pythonPattern) braces(place bool) error {
 	m := repetition.FindStringSubmatch(string(p.in[p.at:]))
 	if m == nil || m[0] == "}" {
 		p.literal('{')
@@ -137,7 +145,7 @@ func (p *pythonPattern) braces() error {
 	} else {
 		fmt.Fprintf(&p.out, "{%s,%s}", least, most)
 	}
-	return p.greed()
+	return p.greed(place)
 }
 
 // group reads what follows a parenthesis. No group is kept: nothing refers to one.
@@ -180,7 +188,7 @@ func (p *pythonPattern) group() error {
 
 func (p *pythonPattern) inside(begin string, flags pythonFlags) error {
 	outer := p.flags
-	p.flags = flags
+	p.flags, p.place = flags, false
 	p.out.WriteString(begin)
 	if err := p.alternatives(); err != nil {
 		return err
@@ -189,7 +197,7 @@ func (p *pythonPattern) inside(begin string, flags pythonFlags) error {
 		return errors.New("has a ( that nothing closes")
 	}
 	p.out.WriteByte(')')
-	p.flags = outer
+	p.flags, p.place = outer, false
 	return nil
 }
 
@@ -243,9 +251,11 @@ func (p *pythonPattern) escape() error {
 	switch r := p.in[p.at]; {
 	case r == 'A', r == 'B', r == 'b':
 		p.at++
+		p.place = true
 		p.out.WriteString(`\` + string(r))
 	case r == 'Z':
 		p.at++
+		p.place = true
 		p.out.WriteString(`\z`)
 	case strings.ContainsRune("dDsSwW", r):
 		p.at++

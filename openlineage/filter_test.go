@@ -96,6 +96,7 @@ func TestRegexFilterRefusals(t *testing.T) {
 		`a(?i)b`: "at its beginning", `(?-i)a`: "at its beginning", `\N{BULLET}`: "by its name", `\q`: "means nothing", `\x4`: "cut off",
 		`(`: "nothing closes", `a)`: "closes nothing", `[a`: "nothing closes", `[`: "nothing closes", `\`: "ends in a backslash",
 		`[b-a]`: "don't fit", `[a-\d]`: "don't fit", `[\d-a]`: "begins with a class", `(?#a`: "without an end", `(?P<a`: "has no end",
+		`^*a`: "repeats a place", `a\Z{2}`: "repeats a place", `(?m)$(?#x)+`: "repeats a place",
 		`*a`: "can't be read", `a**`: "can't be read", `a{2000}`: "can't be read", `(?i`: "without an end", `\ud8`: "cut off", `\777`: "no character",
 	} {
 		_, err := openlineage.RegexFilter(expression)

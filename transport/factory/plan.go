@@ -175,7 +175,7 @@ func (p planner) planTransform(s *settings.Section, n *node) {
 		s.Refuse("transformer_class", "is missing", namespaceReplacers[0]+" is the one that there is")
 	case !slices.Contains(namespaceReplacers, class):
 		s.Refuse("transformer_class", "names a Python class that cannot be loaded here",
-			namespaceReplacers[0]+" is the one that there is")
+			namespaceReplacers[0]+" is the one that there is; for anything else use http and let a small service of yours change the events")
 	default:
 		n.transformer, n.change = parseNamespaceReplacer(properties)
 	}

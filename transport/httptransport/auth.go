@@ -121,7 +121,7 @@ func parseAuth(s *settings.Section) Auth {
 	default:
 		hint := "api_key, jwt and oauth2 are known"
 		if strings.Contains(kind, ".") {
-			hint = "a Python class cannot be loaded here; " + hint
+			hint = "a Python class cannot be loaded here; " + hint + ", and custom_headers take any header"
 		}
 		s.Refuse("type", "is not known", hint)
 		return Auth{}

@@ -68,6 +68,9 @@ func (l *loader) noteSections(root *node) {
 		if name != "transport" && slices.Contains(sectionNames, name) {
 			root.fields[name].walk(name, func(path string, leaf *node) {
 				value := maskURL(scalarText(leaf))
+				if leaf.digits != "" {
+					value = leaf.digits // as it counts here
+				}
 				if hiddenPath(path) {
 					value = Redacted
 				}
