@@ -34,9 +34,16 @@ type Prefect struct {
 // server, the flows included.
 func StartPrefect(t testing.TB, env ...string) *Prefect {
 	t.Helper()
+	return StartVersion(t, Newest, env...)
+}
+
+// StartVersion starts a server of a version as StartPrefect does. Its flows run on the same version.
+func StartVersion(t testing.TB, version string, env ...string) *Prefect {
+	t.Helper()
 	port := FreePort(t)
 	p := &Prefect{
-		URL: fmt.Sprintf("http://127.0.0.1:%d/api", port), t: t, python: Python(t), home: t.TempDir(), port: port, env: env,
+		URL: fmt.Sprintf("http://127.0.0.1:%d/api", port), t: t, python: pythonOf(t, version), home: t.TempDir(), port: port,
+		env: env,
 	}
 	p.Start()
 	return p
@@ -54,7 +61,7 @@ func (p *Prefect) Start() {
 	cmd.Env = p.environ()
 	cmd.Stdout, cmd.Stderr = log, log
 	p.server = start(p.t, cmd)
-	Eventually(p.t, 90*time.Second, "the Prefect server answers", func() bool {
+	Eventually(p.t, 4*time.Minute, "the Prefect server answers", func() bool {
 		select {
 		case <-p.server.done:
 			text, _ := os.ReadFile(log.Name())

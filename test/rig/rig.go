@@ -29,12 +29,25 @@ func Skip(t testing.TB, what string) {
 	t.Skip("skipped: " + what)
 }
 
+// Newest is the version of Prefect that the listener is built against.
+const Newest = "3.9.1"
+
 // Python is the interpreter of the checkout's virtual environment, which `make test` sets up.
 func Python(t testing.TB) string {
 	t.Helper()
-	python := filepath.Join(Root(), ".cache", "venv", "bin", "python")
+	return pythonOf(t, Newest)
+}
+
+// pythonOf is the interpreter of the virtual environment that holds a version of Prefect.
+func pythonOf(t testing.TB, version string) string {
+	t.Helper()
+	venv := filepath.Join(".cache", "venv")
+	if version != Newest {
+		venv += "-" + version
+	}
+	python := filepath.Join(Root(), venv, "bin", "python")
 	if _, err := os.Stat(python); err != nil {
-		Skip(t, "no Prefect in .cache/venv; run make test")
+		Skip(t, "no Prefect in "+venv+"; run make test")
 	}
 	return python
 }

@@ -21,25 +21,34 @@ var (
 // are replaced by what they stand for, and events are sorted by job, run and order.
 func Story(t testing.TB, events []Event) []byte {
 	t.Helper()
-	names := runNames(events)
-	sorted := slices.Clone(events)
-	slices.SortStableFunc(sorted, func(a, b Event) int {
-		return strings.Compare(names[a.Run.RunID], names[b.Run.RunID])
-	})
 	var text bytes.Buffer
-	for _, e := range sorted {
-		var tree any
-		if err := json.Unmarshal(e.Raw, &tree); err != nil {
-			t.Fatal(err)
-		}
-		out, err := json.MarshalIndent(plain(tree, "", names), "", "  ")
+	tell(t, events, func(_ string, tree map[string]any) {
+		out, err := json.MarshalIndent(tree, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
 		text.Write(out)
 		text.WriteString("\n")
-	}
+	})
 	return text.Bytes()
+}
+
+// tell gives the events as Story has them, with the name of the run.
+func tell(t testing.TB, events []Event, give func(run string, tree map[string]any)) {
+	t.Helper()
+	names := runNames(events)
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b Event) int {
+		return strings.Compare(names[a.Run.RunID], names[b.Run.RunID])
+	})
+	for _, e := range sorted {
+		var tree map[string]any
+		if err := json.Unmarshal(e.Raw, &tree); err != nil {
+			t.Fatal(err)
+		}
+		plain(tree, "", names)
+		give(names[e.Run.RunID], tree)
+	}
 }
 
 // runNames calls each run by its job and its place among the job's runs.
@@ -63,7 +72,7 @@ func runNames(events []Event) map[string]string {
 var randomKeys = map[string]bool{"openlineageAdapterVersion": true, "taskKey": true, "deploymentVersion": true}
 
 var (
-	suffixPattern = regexp.MustCompile(`-[0-9a-f]{3}$`)
+	suffixPattern = regexp.MustCompile(`-([0-9a-f]{3}|\d+)$`)
 	randomPattern = regexp.MustCompile(`^[a-z]+-[a-z]+$`)
 )
 
