@@ -50,34 +50,45 @@ func moved(row prefect.FlowRun, state prefect.StateType, clock float64) prefect.
 	return row
 }
 
-// TestAnyLife checks what holds for any life of a run, seen at any of its rows, any number of times.
+// asTask is a task run with the life of a flow run.
+func asTask(run prefect.FlowRun) prefect.TaskRun {
+	row := taskRow()
+	row.State, row.RunCount, row.StartTime, row.EndTime = run.State, run.RunCount, run.StartTime, run.EndTime
+	return row
+}
+
+// TestAnyLife checks what holds for any life of a flow run or a task run, seen at any of its rows, any number of times.
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		a := newAdapter(t)
 		rows := life(r)
+		show := flowSnapshot
+		if rapid.Bool().Draw(r, "task run") {
+			show = func(run prefect.FlowRun) prefect.Snapshot { return taskSnapshot(asTask(run)) }
+		}
 		l := newListener(t, a)
 		var seen []prefect.FlowRun
 		for _, row := range rows {
 			for range rapid.IntRange(0, 2).Draw(r, "looks") {
-				l.see(flowSnapshot(row))
+				l.see(show(row))
 				seen = append(seen, row)
 			}
 		}
 		final := rows[len(rows)-1]
-		l.see(flowSnapshot(final))
+		l.see(show(final))
 		seen = append(seen, final)
 		checkStory(r, l.events, seen)
 
 		// One look at the final row tells the same truth as all the looks before it.
 		once := newListener(t, a)
-		once.see(flowSnapshot(final))
+		once.see(show(final))
 		checkSame(r, l.events, once.events)
 
 		// Every look again, from a new ledger: the same events, byte for byte.
 		again := newListener(t, a)
 		for _, row := range seen {
-			again.see(flowSnapshot(row))
+			again.see(show(row))
 		}
 		if diff := cmp.Diff(l.events, again.events); diff != "" {
 			r.Fatalf("told again (-first +second):\n%s", diff)
@@ -115,11 +126,26 @@ func checkStory(r *rapid.T, events []adapter.Event, seen []prefect.FlowRun) {
 		r.Fatalf("START is not the first event of a run that ran: %v", short(events))
 	}
 	last := seen[len(seen)-1]
-	if last.State != nil && last.State.Type.Terminal() && !ended {
-		r.Fatalf("the run is over and the story is not: %v", short(events))
+	if last.State != nil && last.State.Type.Terminal() {
+		checkEnd(r, events, ended, last)
 	}
 	if last.State != nil && last.State.Type == prefect.Running && (ended || starts == 0) {
 		r.Fatalf("the run runs and the story does not: %v", short(events))
+	}
+}
+
+// checkEnd checks that the story of a run that is over ends as the run does, and when it does.
+func checkEnd(r *rapid.T, events []adapter.Event, ended bool, last prefect.FlowRun) {
+	if !ended {
+		r.Fatalf("the run is over and the story is not: %v", short(events))
+	}
+	want := map[prefect.StateType]adapter.EventType{
+		prefect.Completed: adapter.Complete, prefect.Failed: adapter.Fail, prefect.Crashed: adapter.Fail, prefect.Cancelled: adapter.Abort,
+	}[last.State.Type]
+	end := events[len(events)-1]
+	if end.Type != want || !end.Time.Equal(last.State.Timestamp) {
+		r.Fatalf("the run is %s since %v and its story ends with %s at %v: %v",
+			last.State.Type, last.State.Timestamp, end.Type, end.Time, short(events))
 	}
 }
 
