@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prefect-openlineage/listener/openlineage"
 )
@@ -129,16 +130,19 @@ func readField(name string, raw json.RawMessage) (openlineage.SchemaField, error
 	return checkField(field)
 }
 
-// checkField refuses a field without a name, for which Marquez refuses the event, and one whose name does not fit an
-// index of its database.
+// checkField refuses a field without a name, for which Marquez refuses the event, and one whose name or type does not
+// fit its database.
 func checkField(field openlineage.SchemaField) (openlineage.SchemaField, error) {
 	field.Name = freeText(strings.TrimSpace(field.Name))
 	switch {
 	case field.Name == "":
 		return field, errors.New("has no name")
-	case len(field.Name) > openlineage.MaxNameBytes:
-		return field, fmt.Errorf("has a name of more than %d bytes", openlineage.MaxNameBytes)
+	case utf8.RuneCountInString(field.Name) > openlineage.MaxFieldNameChars:
+		return field, fmt.Errorf("has a name of more than %d characters", openlineage.MaxFieldNameChars)
 	}
 	field.Type, field.Description = freeText(field.Type), freeText(field.Description)
+	if len(field.Name)+len(field.Type) > openlineage.MaxFieldBytes {
+		return field, fmt.Errorf("has a name and a type of more than %d bytes", openlineage.MaxFieldBytes)
+	}
 	return field, nil
 }

@@ -38,7 +38,8 @@ func TestDatasetFacets(t *testing.T) {
 		{name: "nested names", cells: `"schema":[{"name":"a","fields":["b"]}]`, facets: m{"schema": m{"fields": l{m{"name": "a", "fields": l{field("b")}}}}}},
 		{name: "schema with a type that is a list", cells: `"schema":{"id":["int"]}`, facets: m{}, faults: []string{"schema: column 1 is neither a type nor a field"}},
 		{name: "schema with a type that is a number", cells: `"schema":[{"name":"id","type":3}]`, facets: m{}, faults: []string{"schema: column 1 has a name, type, description or position of another kind"}},
-		{name: "schema with a long name", cells: `"schema":["` + strings.Repeat("x", 2701) + `"]`, facets: m{}, faults: []string{"schema: column 1 has a name of more than 2700 bytes"}},
+		{name: "schema with a long name", cells: `"schema":["` + strings.Repeat("é", 256) + `"]`, facets: m{}, faults: []string{"schema: column 1 has a name of more than 255 characters"}},
+		{name: "schema with a long type", cells: `"schema":{"a":"` + strings.Repeat("x", 2601) + `"}`, facets: m{}, faults: []string{"schema: column 1 has a name and a type of more than 2600 bytes"}},
 		{name: "secrets in a schema", cells: `"schema":[{"name":"a","type":"t password=hunter2","description":"from postgres://u:hunter2@h"}]`, facets: m{"schema": m{"fields": l{m{"name": "a", "type": "t password=***", "description": "from postgres://***@h"}}}}},
 		{
 			name:   "schema by fields",

@@ -91,6 +91,10 @@ func TestSourceCode(t *testing.T) {
 			"type": "git", "repoUrl": "https://github.com/o/r", "path": "flows/a b#.py", "branch": "a#b?c", "url": "https://github.com/o/r/blob/a%23b%3Fc/flows/a%20b%23.py",
 		}},
 		{"a host that is no host", "a.py:f", []json.RawMessage{clone(`{"repository":"https://a\"b/o/r"}`)}, nil},
+		{"a page with a long address", strings.Repeat("f/", 120) + "a.py:f", []json.RawMessage{clone(`{"repository":"https://github.com/o/r"}`)}, location{
+			"type": "git", "repoUrl": "https://github.com/o/r", "path": strings.Repeat("f/", 120) + "a.py", "url": "https://github.com/o/r",
+		}},
+		{"a long address", "a.py:f", []json.RawMessage{clone(`{"repository":"https://git.acme.io/` + strings.Repeat("r", 255) + `"}`)}, nil},
 		{"a drive of Windows", "a.py:f", []json.RawMessage{clone(`{"repository":"C:\\git\\r"}`)}, nil},
 		{"a module's name", "pkg.flows.a", []json.RawMessage{clone(`{"repository":"https://github.com/o/r"}`)}, location{
 			"type": "git", "repoUrl": "https://github.com/o/r", "url": "https://github.com/o/r",

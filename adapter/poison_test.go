@@ -25,7 +25,7 @@ func poison(t testing.TB, body []byte) []string {
 		if namespace == "" || utf8.RuneCountInString(namespace) > 1024 || oddLine(namespace) {
 			found = append(found, fmt.Sprintf("%s: job namespace %.100q", place, namespace))
 		}
-		if name == "" || len(name) > 2700 || oddLine(name) {
+		if name == "" || len(name) > 1000 || oddLine(name) {
 			found = append(found, fmt.Sprintf("%s: job name %.100q", place, name))
 		}
 	}
@@ -44,6 +44,9 @@ func poison(t testing.TB, body []byte) []string {
 			found = append(found, badFields(place, dig(d, "facets", "schema", "fields"))...)
 		}
 	}
+	if at, _ := dig(event, "job", "facets", "sourceCodeLocation", "url").(string); len(at) > 255 {
+		found = append(found, "location "+at)
+	}
 	if strings.Contains(string(body), `\u0000`) {
 		found = append(found, "U+0000")
 	}
@@ -59,7 +62,7 @@ func badDataset(place string, v any) []string {
 	if !datasetNamespace.MatchString(namespace) || len(namespace) > 1024 {
 		found = append(found, fmt.Sprintf("%s: namespace %.100q", place, namespace))
 	}
-	if strings.TrimSpace(name) == "" || len(name) > 2700 || oddLine(name) {
+	if strings.TrimSpace(name) == "" || len(namespace)+len(name) > 2600 || oddLine(name) {
 		found = append(found, fmt.Sprintf("%s: name %.100q", place, name))
 	}
 	return found
@@ -89,7 +92,8 @@ func badFields(place string, v any) []string {
 	var found []string
 	for _, field := range fields {
 		name, _ := dig(field, "name").(string)
-		if strings.TrimSpace(name) == "" || len(name) > 2700 {
+		kind, _ := dig(field, "type").(string)
+		if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 255 || len(name)+len(kind) > 2600 {
 			found = append(found, fmt.Sprintf("%s: field %.100q", place, name))
 		}
 		found = append(found, badFields(place, dig(field, "fields"))...)
@@ -142,7 +146,7 @@ func TestNothingPoisonsMarquez(t *testing.T) {
 		{"dataset name with a newline", row(`"database_uri":"duckdb:///d","table":"a\nb"`), []string{}, []string{"dataset-refused"}},
 		{"dataset name with a line separator", row(`"database_uri":"duckdb:///d","table":"a\u2028b"`), []string{}, []string{"dataset-refused"}},
 		{"dataset name with U+0000", row(`"database_uri":"duckdb:///d","table":"a\u0000b"`), []string{}, []string{"dataset-refused"}},
-		{"dataset name of 2,701 bytes", row(`"database_uri":"duckdb:///d","table":"` + strings.Repeat("é", 1351) + `"`), []string{}, []string{"dataset-refused"}},
+		{"dataset name of 2,600 bytes", row(`"database_uri":"duckdb:///d","table":"` + strings.Repeat("é", 1300) + `"`), []string{}, []string{"dataset-refused"}},
 		{"dataset name of 100,000 characters", row(`"database_uri":"duckdb:///d","table":"` + strings.Repeat("x", 100_000) + `"`), []string{}, []string{"dataset-refused"}},
 		{"dataset names that do no harm", func(s *prefect.Snapshot) {
 			s.Artifacts = []prefect.Artifact{table(1, "ol-dataset_output", `[{"database_uri":"duckdb:///d","table":"{a}"},{"database_uri":"duckdb:///d","table":"a:b"}]`)}
@@ -165,6 +169,14 @@ func TestNothingPoisonsMarquez(t *testing.T) {
 		{"parent's and flow's job name of 3,000 bytes", flow(strings.Repeat("é", 1500)), []string{}, []string{"name-replaced", "name-replaced"}},
 		{"task's job name empty", task(""), []string{}, nil},
 		{"task's job name with a newline", task("a\nb-612"), []string{}, []string{"name-replaced"}},
+		{"a column's name of 256 characters", row(`"database_uri":"duckdb:///d","table":"t","schema":["` + strings.Repeat("é", 256) + `"]`), []string{"duckdb:///d|t"}, []string{"facet-refused"}},
+		{"a column's type of 2,601 bytes", row(`"database_uri":"duckdb:///d","table":"t","facets":{"schema":{"fields":[{"name":"a","type":"` + strings.Repeat("x", 2601) + `"}]}}`), []string{"duckdb:///d|t"}, []string{"facet-refused"}},
+		{"a symlink's type of 65 characters", row(`"database_uri":"duckdb:///d","table":"t","symlinks":[{"namespace":"n","name":"x","type":"` + strings.Repeat("x", 65) + `"}]`), []string{"duckdb:///d|t"}, []string{"facet-refused"}},
+		{"code deep in a tree", func(s *prefect.Snapshot) {
+			s.Deployment = &prefect.Deployment{ID: deploymentID, Entrypoint: new(strings.Repeat("f/", 120) + "a.py:f"), PullSteps: []json.RawMessage{
+				json.RawMessage(`{"prefect.deployments.steps.git_clone":{"repository":"https://github.com/o/r"}}`),
+			}}
+		}, []string{}, nil},
 		{"year 9999", func(s *prefect.Snapshot) {
 			s.TaskRun.ExpectedStartTime = new(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 		}, []string{}, nil},

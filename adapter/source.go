@@ -42,7 +42,10 @@ func sourceCode(d prefect.Deployment) (openlineage.SourceCodeLocationJobFacet, b
 		facet.Path = entrypointFile(folder, d.Entrypoint)
 	}
 	facet.URL = codePage(repository, facet)
-	return facet, true
+	if len(facet.URL) > openlineage.MaxLocationChars {
+		facet.URL = facet.RepoURL // a page deep in a tree; the path says where
+	}
+	return facet, len(facet.URL) <= openlineage.MaxLocationChars
 }
 
 // gitClone holds the inputs of Prefect's git_clone step that say what is cloned; its credentials are not read.

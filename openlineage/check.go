@@ -10,11 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what consumers store. Marquez answers a longer name with an error of its database's index, a longer
-// namespace by breaking its lists for everyone.
+// Limits of what consumers store, as a real Marquez was seen to have them. It answers a text that does not fit an index
+// or a column of its database with an error for the whole event, however often it is sent, and a longer namespace by
+// breaking its lists for everyone. Texts that compress well may be longer there; these hold for any.
 const (
-	MaxNameBytes      = 2700
 	MaxNamespaceChars = 1024
+	// MaxDatasetBytes is how long a dataset's namespace and name may be together.
+	MaxDatasetBytes = 2600
+	// MaxJobNameBytes is how long a job's name may be. With its namespace it may be 1,300 bytes long.
+	MaxJobNameBytes = 1000
+	// MaxFieldNameChars is how long the name of a column may be, MaxFieldBytes how long its name and type together.
+	MaxFieldNameChars = 255
+	MaxFieldBytes     = 2600
+	// MaxLocationChars is how long the address of a job's code may be.
+	MaxLocationChars = 255
 )
 
 // CheckDataset returns a dataset's namespace and name as they may be sent, or why they may not.
@@ -22,7 +31,7 @@ const (
 // Both are trimmed. In the namespace each character outside a-z A-Z 0-9 : ; = / _ - . @ + becomes an underscore, as
 // Marquez does with job namespaces: two namespaces that differ only in such characters fall together. In the name
 // only invalid UTF-8 is replaced. Refused are: an empty namespace or name, a namespace without a single letter or
-// digit or of more than 1,024 characters, a name of more than 2,700 bytes, and control characters or line separators
+// digit or of more than 1,024 characters, more than 2,600 bytes in both, and control characters or line separators
 // in either.
 func CheckDataset(namespace, name string) (string, string, error) {
 	namespace, name = strings.TrimSpace(namespace), strings.TrimSpace(name)
@@ -43,8 +52,8 @@ func CheckDataset(namespace, name string) (string, string, error) {
 		return "", "", errors.New("the dataset's namespace has no letter or digit that may be sent")
 	case len(namespace) > MaxNamespaceChars:
 		return "", "", fmt.Errorf("the dataset's namespace is longer than %d characters", MaxNamespaceChars)
-	case len(name) > MaxNameBytes:
-		return "", "", fmt.Errorf("the dataset's name is longer than %d bytes", MaxNameBytes)
+	case len(namespace)+len(name) > MaxDatasetBytes:
+		return "", "", fmt.Errorf("the dataset's namespace and name are longer than %d bytes", MaxDatasetBytes)
 	}
 	return namespace, name, nil
 }
@@ -76,15 +85,15 @@ func CleanNamespace(namespace string) string {
 	return string(runes[:MaxNamespaceChars-len(suffix)]) + suffix
 }
 
-// CleanJobName makes a job name that consumers can store, by CleanNamespace's rules with the limit of 2,700 bytes. A
+// CleanJobName makes a job name that consumers can store, by CleanNamespace's rules with the limit of 1,000 bytes. A
 // job's name is never refused: its run must be told in any case. Empty stays empty.
 func CleanJobName(name string) string {
 	name = cleanLine(name)
-	if len(name) <= MaxNameBytes {
+	if len(name) <= MaxJobNameBytes {
 		return name
 	}
 	suffix := digest(name)
-	cut := MaxNameBytes - len(suffix)
+	cut := MaxJobNameBytes - len(suffix)
 	for !utf8.RuneStart(name[cut]) {
 		cut--
 	}

@@ -24,7 +24,7 @@ func TestCheckDataset(t *testing.T) {
 		{"odd ones in the namespace", "a b%c?[é]", "x", "a_b_c____", "x", ""},
 		{"odd ones in the name", "a", "é {x} %?#\"'", "a", "é {x} %?#\"'", ""},
 		{"invalid UTF-8", "a\xffb", "c\xffd", "a_b", "c\uFFFDd", ""},
-		{"longest", strings.Repeat("a", 1024), strings.Repeat("é", 1350), strings.Repeat("a", 1024), strings.Repeat("é", 1350), ""},
+		{"longest", strings.Repeat("a", 1024), strings.Repeat("é", 788), strings.Repeat("a", 1024), strings.Repeat("é", 788), ""},
 		{"no namespace", " ", "x", "", "", "namespace is empty"},
 		{"no name", "a", " \n", "", "", "name is empty"},
 		{"newline in the namespace", "a\nb", "x", "", "", "namespace holds a control character"},
@@ -34,7 +34,7 @@ func TestCheckDataset(t *testing.T) {
 		{"paragraph separator", "a", "x\u2029y", "", "", "name holds a control character"},
 		{"nothing to send", "数据", "x", "", "", "no letter or digit"},
 		{"long namespace", strings.Repeat("a", 1025), "x", "", "", "longer than 1024 characters"},
-		{"long name", "a", strings.Repeat("x", 2701), "", "", "longer than 2700 bytes"},
+		{"long name", "a", strings.Repeat("x", 2600), "", "", "longer than 2600 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestCleanNamespaceAndJobName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(rapid.String().Draw(t, "text"), rapid.IntRange(1, 400).Draw(t, "times"))
 		name := openlineage.CleanJobName(text)
-		if len(name) > openlineage.MaxNameBytes || !utf8.ValidString(name) || openlineage.CleanJobName(name) != name {
+		if len(name) > openlineage.MaxJobNameBytes || !utf8.ValidString(name) || openlineage.CleanJobName(name) != name {
 			t.Fatalf("CleanJobName(%.40q) = %.40q of %d bytes", text, name, len(name))
 		}
 		namespace := openlineage.CleanNamespace(text)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // shape checks a JSON value that stands at a place, and may put names of datasets right in it. Its error names the
@@ -30,12 +31,14 @@ func isFilled(v any, place string) error {
 	return nil
 }
 
-// isColumn is a name that has to fit an index of Marquez's database.
-func isColumn(v any, place string) error {
-	if text, ok := v.(string); ok && len(text) > MaxNameBytes {
-		return fmt.Errorf("%s is longer than %d bytes", place, MaxNameBytes)
+// upTo is a text, not empty, of no more than so many characters, which Marquez's database has no room for.
+func upTo(chars int) shape {
+	return func(v any, place string) error {
+		if text, ok := v.(string); ok && utf8.RuneCountInString(text) > chars {
+			return fmt.Errorf("%s is longer than %d characters", place, chars)
+		}
+		return isFilled(v, place)
 	}
-	return isFilled(v, place)
 }
 
 func isAddress(v any, place string) error {

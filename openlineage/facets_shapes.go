@@ -5,6 +5,12 @@ import (
 	"fmt"
 )
 
+// How long further texts may be that Marquez's database keeps in columns or indexes of their own.
+const (
+	maxSourceChars      = 1024
+	maxSymlinkTypeChars = 64
+)
+
 // facetShape returns what the spec's facet with this key looks like, in its current version and as Marquez takes it;
 // false: the spec has none. Datasets inside are named by name.
 func facetShape(entity Entity, key string, name Namer) (shape, bool) {
@@ -48,9 +54,9 @@ func datasetShape(key string, name Namer) (shape, bool) {
 	case "schema":
 		return members{"fields": listOf(isSchemaField)}.check, true
 	case "dataSource":
-		return members{"!name": isText, "!uri": isAddress}.check, true
+		return members{"!name": upTo(maxSourceChars), "!uri": isAddress}.check, true
 	case "symlinks":
-		return members{"!identifiers": listOf(name.identifier(members{"!type": isText}))}.check, true
+		return members{"!identifiers": listOf(name.identifier(members{"!type": upTo(maxSymlinkTypeChars)}))}.check, true
 	case "columnLineage":
 		return name.columnLineage(), true
 	case "version":
@@ -130,8 +136,13 @@ func qualityMetrics() shape {
 }
 
 func isSchemaField(v any, place string) error {
+	object, _ := v.(map[string]any)
+	name, _ := object["name"].(string)
+	if kind, _ := object["type"].(string); len(name)+len(kind) > MaxFieldBytes {
+		return fmt.Errorf("%s: name and type are longer than %d bytes", place, MaxFieldBytes)
+	}
 	return members{
-		"!name": isColumn, "type": isText, "description": isText, "ordinal_position": isWhole,
+		"!name": upTo(MaxFieldNameChars), "type": isText, "description": isText, "ordinal_position": isWhole,
 		"fields": listOf(isSchemaField),
 	}.check(v, place)
 }
@@ -189,7 +200,7 @@ func (n Namer) identifier(others members) shape {
 
 func (n Namer) columnLineage() shape {
 	transformations := listOf(members{"!type": isText, "subtype": isText, "description": isText, "masking": isTruth}.check)
-	field := n.identifier(members{"!field": isColumn, "transformations": transformations})
+	field := n.identifier(members{"!field": isFilled, "transformations": transformations})
 	return members{
 		"!fields": mapOf(members{
 			"!inputFields": listOf(field), "transformationDescription": isText, "transformationType": isText,

@@ -213,7 +213,7 @@ var (
 // Every link from the guides and to them leads to a page, and to a heading where it names one.
 func TestTheGuidesLinks(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{settingsGuide, transportsGuide, "../../README.md"} {
+	for _, path := range []string{settingsGuide, transportsGuide, datasetsGuide, "../../README.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
