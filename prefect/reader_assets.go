@@ -102,7 +102,7 @@ func (r *Reader) assets(ctx context.Context, prefix string, ids []uuid.UUID, sin
 	return found, bad, nil
 }
 
-// NewestAssetEvents returns the newest events about assets since a moment, at most so many pages of 50.
+// NewestAssetEvents returns the newest events about assets since a moment (zero: all), at most so many pages of 50.
 func (r *Reader) NewestAssetEvents(ctx context.Context, since time.Time, pages int) ([]AssetEvent, error) {
 	var all []AssetEvent
 	err := r.eachAssetPage(ctx, assetFilter(since, nil, "DESC"), pages, func(page EventPage) {
@@ -112,8 +112,11 @@ func (r *Reader) NewestAssetEvents(ctx context.Context, since time.Time, pages i
 }
 
 func assetFilter(since time.Time, related *EventRelated, order string) EventFilter {
+	if since = since.UTC().Add(-clockSkew); since.Before(longAgo) {
+		since = longAgo // servers refuse years that their language has none for
+	}
 	return EventFilter{
-		Occurred: EventWindow{Since: since.UTC().Add(-clockSkew), Until: farAhead},
+		Occurred: EventWindow{Since: since, Until: farAhead},
 		Event:    EventNames{Prefix: []string{assetEvents}}, Related: related, Order: order,
 	}
 }

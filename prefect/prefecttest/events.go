@@ -82,6 +82,12 @@ func (s *Server) answerEvents(w http.ResponseWriter, r *http.Request, body []byt
 		}}, body))
 		return
 	}
+	if since := q.Filter.Occurred.Since; since != nil && since.Year() < 1 {
+		reply(w, http.StatusUnprocessableEntity, s.complain([]problem{{
+			loc: []any{"body", "filter", "occurred", "since"}, kind: "value_error", msg: "Value error, Unable to parse string",
+		}}, body))
+		return
+	}
 	found := s.findEvents(q)
 	page := found[min(q.Offset, len(found)):min(q.Offset+limit, len(found))]
 	var next any
