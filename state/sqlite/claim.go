@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -101,37 +102,39 @@ func firstFree(q reader, limit int, busy func(uuid.UUID) bool, query string, arg
 	return seqs, err
 }
 
-const deliveryBySeq = `SELECT d.attempts, CASE WHEN d.attempts > 0 THEN coalesce((SELECT reason FROM tries y
+const deliveriesBySeq = `SELECT d.seq, d.attempts, CASE WHEN d.attempts > 0 THEN coalesce((SELECT reason FROM tries y
 		WHERE y.seq = d.seq AND y.dest = d.dest ORDER BY n DESC LIMIT 1), '') ELSE '' END, e.enqueued, ` + eventColumns + `
-	FROM deliveries d JOIN events e ON e.seq = d.seq JOIN lanes l ON l.lane = e.lane
-	LEFT JOIN lanes a ON a.lane = e.ancestor WHERE d.seq = ? AND d.dest = ?`
+	FROM json_each(?) j CROSS JOIN deliveries d ON d.seq = j.value AND d.dest = ? JOIN events e ON e.seq = d.seq
+	JOIN lanes l ON l.lane = e.lane LEFT JOIN lanes a ON a.lane = e.ancestor`
 
+// load returns deliveries in the order of their places, which is that of the list that SQLite goes through.
 func load(q reader, dest int64, seqs []int64) ([]state.Delivery, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
 	due := make([]state.Delivery, 0, len(seqs))
 	var bodies unpacker
 	size := 0
-	for _, seq := range seqs {
-		d := state.Delivery{Seq: seq}
+	err := q.each(func(rows *sql.Rows) error {
+		var d state.Delivery
 		var enqueued int64
 		var e eventRow
-		found, err := q.get(deliveryBySeq, []any{seq, dest},
-			append([]any{&d.Attempts, &d.LastReason, &enqueued}, e.targets()...)...)
+		err := rows.Scan(append([]any{&d.Seq, &d.Attempts, &d.LastReason, &enqueued}, e.targets()...)...)
 		if err != nil {
-			return nil, err
-		}
-		if !found {
-			continue
+			return err
 		}
 		if d.Event, err = e.event(&bodies); err != nil {
-			return nil, err
+			return err
 		}
 		d.Enqueued = moment(enqueued)
 		if size += len(d.Event.Body); size > maxClaimBytes && len(due) > 0 {
-			break
+			return errEnough
 		}
 		due = append(due, d)
-	}
-	return due, nil
+		return nil
+	}, deliveriesBySeq, list(seqs), dest)
+	slices.SortFunc(due, func(a, b state.Delivery) int { return cmp.Compare(a.Seq, b.Seq) })
+	return due, err
 }
 
 const (

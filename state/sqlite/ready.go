@@ -20,6 +20,16 @@ func (t *tx) freeLane(dest, lane int64) error {
 	return err
 }
 
+// freeLanes is freeLane for several runs.
+func (t *tx) freeLanes(dest int64, lanes []int64) error {
+	_, err := t.exec(`UPDATE deliveries AS d SET state = 1
+		WHERE d.dest = ?1 AND d.state = 0
+		AND d.seq IN (SELECT (SELECT seq FROM deliveries WHERE dest = ?1 AND lane = j.value AND state < 2 ORDER BY seq LIMIT 1)
+			FROM json_each(?2) j)
+		AND `+unblocked, dest, list(lanes))
+	return err
+}
+
 // freeChildren readies what waited for a run's first event at a destination.
 func (t *tx) freeChildren(dest, lane int64) error {
 	_, err := t.exec(`UPDATE deliveries AS d SET state = 1

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/prefect-openlineage/listener/state"
 )
@@ -29,7 +31,11 @@ func (s *Store) Settle(ctx context.Context, destination string, settlements []st
 			return err
 		}
 		g := newSettling(t)
-		for _, settlement := range settlements {
+		rest, err := g.deliverPlain(d.number, settlements)
+		if err != nil {
+			return err
+		}
+		for _, settlement := range rest {
 			if err := g.settle(d.number, settlement); err != nil {
 				return fmt.Errorf("event %d: %w", settlement.Seq, err)
 			}
@@ -65,20 +71,25 @@ type deliveryRow struct {
 }
 
 // One question for each row that is settled: most rows have nothing about them that needs another.
-const settledRow = `SELECT d.lane, d.first, d.state, d.attempts,
+const settledFacts = `d.lane, d.first, d.state, d.attempts,
 	EXISTS (SELECT 1 FROM deliveries o WHERE o.dest = d.dest AND o.lane = d.lane AND o.seq < d.seq AND o.state < 2),
 	EXISTS (SELECT 1 FROM deliveries o
 		WHERE o.dest = d.dest AND o.lane = d.lane AND o.seq < d.seq AND o.state >= 2 AND o.state <> 3),
 	EXISTS (SELECT 1 FROM deliveries n
 		WHERE n.dest = d.dest AND n.lane = d.lane AND n.seq > d.seq AND n.state < 2 AND n.state = 0),
 	d.first AND EXISTS (SELECT 1 FROM deliveries c
-		WHERE c.dest = d.dest AND c.ancestor = d.lane AND c.ancestor IS NOT NULL AND c.state < 2 AND c.state = 0)
-	FROM deliveries d WHERE d.seq = ? AND d.dest = ?`
+		WHERE c.dest = d.dest AND c.ancestor = d.lane AND c.ancestor IS NOT NULL AND c.state < 2 AND c.state = 0)`
+
+const settledRow = `SELECT ` + settledFacts + ` FROM deliveries d WHERE d.seq = ? AND d.dest = ?`
+
+// targets takes the columns of settledFacts.
+func (r *deliveryRow) targets() []any {
+	return []any{&r.lane, &r.first, &r.state, &r.attempts, &r.overtaken, &r.wanted, &r.followed, &r.awaited}
+}
 
 func (g *settling) row(seq, dest int64) (deliveryRow, bool, error) {
 	r := deliveryRow{seq: seq, dest: dest}
-	found, err := g.get(settledRow, []any{seq, dest}, &r.lane, &r.first, &r.state, &r.attempts,
-		&r.overtaken, &r.wanted, &r.followed, &r.awaited)
+	found, err := g.get(settledRow, []any{seq, dest}, r.targets()...)
 	return r, found, err
 }
 
@@ -266,15 +277,17 @@ func (g *settling) following(dest int64) ([]int64, error) {
 // finish deletes the bodies that nothing needs any more and writes the counters.
 func (g *settling) finish() error {
 	var events, bytes int64
-	for seq := range g.settledSeqs {
-		var size int64
-		gone, err := g.get(`DELETE FROM events WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)
-			RETURNING length(body)`, []any{seq}, &size)
+	if len(g.settledSeqs) > 0 {
+		err := g.each(func(rows *sql.Rows) error {
+			var size int64
+			err := rows.Scan(&size)
+			events, bytes = events-1, bytes-size
+			return err
+		}, `DELETE FROM events WHERE seq IN (SELECT value FROM json_each(?))
+			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = events.seq) RETURNING length(body)`,
+			list(slices.Sorted(maps.Keys(g.settledSeqs))))
 		if err != nil {
 			return err
-		}
-		if gone {
-			events, bytes = events-1, bytes-size
 		}
 	}
 	if err := g.count(events, bytes); err != nil {
