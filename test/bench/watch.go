@@ -8,8 +8,10 @@ import (
 
 const (
 	watchEvery = 50 * time.Millisecond
-	// watchOverlap is how far a look reaches back behind the newest end that was seen: rows show out of order.
-	watchOverlap = 3 * time.Second
+	// leastOverlap is how far a look reaches back at least behind the newest end that was seen: rows show out of order, and
+	// a server with much to do shows them late.
+	leastOverlap = 3 * time.Second
+	mostOverlap  = 2 * time.Minute
 )
 
 // sight is when a state could first be read.
@@ -27,7 +29,8 @@ type watch struct {
 
 	mu     sync.Mutex // guards sights while it looks
 	sights map[moment]sight
-	newest time.Time // end that was seen
+	newest time.Time     // end that was seen
+	late   time.Duration // that a state showed at most
 	looks  int
 	began  time.Time
 	err    error
@@ -67,7 +70,7 @@ func (w *watch) run(ctx context.Context) {
 }
 
 func (w *watch) look(ctx context.Context, resource string) error {
-	since := w.newest.Add(-watchOverlap)
+	since := w.newest.Add(-min(leastOverlap+2*w.late, mostOverlap))
 	for offset := 0; ; offset += pageSize {
 		var page []bareRow
 		err := w.api.list(ctx, resource, filter{
@@ -109,6 +112,7 @@ func (w *watch) note(what moment, now, stamp time.Time) {
 	defer w.mu.Unlock()
 	if _, again := w.sights[what]; !again {
 		w.sights[what] = sight{now, stamp}
+		w.late = max(w.late, now.Sub(stamp))
 	}
 }
 
