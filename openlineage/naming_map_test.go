@@ -7,15 +7,6 @@ import (
 	"github.com/prefect-openlineage/listener/openlineage"
 )
 
-func nameMap(t testing.TB, rules ...openlineage.NameRule) openlineage.NameMap {
-	t.Helper()
-	names, err := openlineage.NewNameMap(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
 func TestNameMap(t *testing.T) {
 	t.Parallel()
 	shop := openlineage.NameRule{Match: `postgres://10\.0\.0\.\d+:5432/(.*)`, Namespace: "postgres://shop:5432", Name: "$1"}

@@ -48,8 +48,8 @@ func TestDatasetMapRefuses(t *testing.T) {
 		{"JSON that breaks off", `[{"match": `, "", []string{"DATASET_MAP: " + takes + "line 1, column 10: unexpected end of JSON input"}},
 		{"an empty file", "/etc/map.yml", " \n", []string{"DATASET_MAP (/etc/map.yml): " + takes + "line 1, column 0: unexpected end of JSON input"}},
 		{"YAML that is none", "/etc/map.yml", "- match: [\n", []string{"DATASET_MAP (/etc/map.yml): " + takes + "line 2: did not find expected node content"}},
-		{"every bad rule is named", `[{"match": 1, "name": "x"}, {"match": "a", "nmae": "x"}, 7]`, "", []string{
-			"DATASET_MAP: rule 1: match: takes a text", "DATASET_MAP: rule 2: nmae: is no key here; did you mean name?", "DATASET_MAP: rule 3: takes an object with match, namespace, name",
+		{"every bad rule is named", `[{"match": 1, "name": "x"}, {"match": "a", "nam": "x"}, 7]`, "", []string{
+			"DATASET_MAP: rule 1: match: takes a text", "DATASET_MAP: rule 2: nam: is no key here; did you mean name?", "DATASET_MAP: rule 3: takes an object with match, namespace, name",
 		}},
 		{"a bad regular expression in a file", "/etc/map.yml", "- match: a\n  name: b\n- match: a(b\n  name: x\n", []string{"DATASET_MAP (/etc/map.yml): rule 2: match: error parsing regexp: missing closing ): `a(b`"}},
 		{"a group that there is not", `[{"match": "a", "name": "$1"}]`, "", []string{"DATASET_MAP: rule 1: name: match has no group 1: write ${1}x where x follows group 1"}},
