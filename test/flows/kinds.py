@@ -376,6 +376,7 @@ def deployed():
     """A run of a deployment, with a namespace from its job variables, executed by a runner in this process."""
     from prefect.deployments import run_deployment
 
+    os.chdir(os.path.dirname(os.path.abspath(__file__)))  # older versions serve only what lies below
     signal.signal = lambda *_: None  # serve() wants to install a handler, which only the main thread may do
     threading.Thread(
         target=_deployed.serve,
