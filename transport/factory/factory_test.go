@@ -184,7 +184,7 @@ func TestProblems(t *testing.T) {
 		{"a name", m{"type": "noop", "name": "a\nb"}, "transport.name: must be at most 200 bytes on one line"},
 		{"the same twice", composite(list(http("a"), http("A:80"))), `transport: two transports are both called "http:http://a/api/v1/lineage"; give each a name of its own`},
 		{"two consoles", composite(list(m{"type": "console"}, m{"type": "console"})), `transport: two transports are both called "console"; give each a name of its own`},
-		{"a transformer that is not there", named("x", m{"type": "transform", "transport": http("h"), "transformer_class": "my.T"}), "transport.transformer_class: names a Python class that cannot be loaded here; " + replacer + " is the one that there is"},
+		{"a transformer that is not there", named("x", m{"type": "transform", "transport": http("h"), "transformer_class": "my.T"}), "transport.transformer_class: names a Python class that cannot be loaded here; " + replacer + " is the one that there is; for anything else use http and let a small service of yours change the events"},
 		{"no transformer", m{"type": "transform", "transport": http("h")}, "transport.transformer_class: is missing; " + replacer + " is the one that there is"},
 		{"nothing to send to", m{"type": "transform", "transformer_class": replacer, "transformer_properties": m{"new_job_namespace": "n"}}, "transport.transport: is missing; say where the changed events go"},
 		{"no namespace", m{"type": "transform", "transport": http("h"), "transformer_class": replacer}, "transport.transformer_properties.new_job_namespace: is missing"},
