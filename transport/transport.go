@@ -21,8 +21,9 @@ type Event struct {
 }
 
 // Transport delivers events to one consumer. Emit is called from several goroutines at once, never for two events of
-// one run; it makes one delivery, and at most two quick tries at it: the caller owns every longer retry. A nil error
-// means that the consumer has the event; any other is, or wraps, an *Error.
+// one run; it makes one delivery, and at most two quick tries at it: the caller owns every longer retry. (What makes an
+// event smaller that was refused as too large, package fit, tries each smaller one.) A nil error means that the consumer
+// has the event; any other is, or wraps, an *Error.
 type Transport interface {
 	Emit(ctx context.Context, event Event) error
 	// Close releases connections. It is called once, after the last Emit has returned.
