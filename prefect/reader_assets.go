@@ -26,7 +26,7 @@ const (
 // farAhead lies after any event: a worker whose clock runs ahead dates its events after the server's now.
 var farAhead = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ErrNoEvents: the server shows no events, for now at least. It is asked again after a while.
+// ErrNoEvents says that the server shows no events, for now at least. It is asked again after a while.
 var ErrNoEvents = errors.New("this server shows no events")
 
 // eventsOffer remembers that a server refused to show events.

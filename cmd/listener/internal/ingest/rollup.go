@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -138,7 +139,7 @@ func (p *portion) rollTasks(ctx context.Context, t tree, level map[uuid.UUID][]u
 			roots := level[*row.FlowRunID]
 			if child, ok := row.ChildFlowRun(); ok {
 				for _, root := range roots {
-					if !contains(t.rootsOf[child], root) && !contains(below[child], root) {
+					if !slices.Contains(t.rootsOf[child], root) && !slices.Contains(below[child], root) {
 						below[child] = append(below[child], root)
 					}
 				}
@@ -213,13 +214,4 @@ func (p *portion) rollAssets(ctx context.Context, t tree) error {
 		}
 	}
 	return nil
-}
-
-func contains(ids []uuid.UUID, id uuid.UUID) bool {
-	for _, one := range ids {
-		if one == id {
-			return true
-		}
-	}
-	return false
 }
