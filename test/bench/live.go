@@ -35,12 +35,12 @@ type follower struct {
 func (b *bench) live() {
 	prefect := rig.StartPrefect(b, "PREFECT_RUNNER_POLL_FREQUENCY=1")
 	deployment := b.serveDeployment(prefect)
+	if !b.options.quick {
+		// The first, because it would ask for what went before it too.
+		b.follow(prefect, deployment, follower{"openlineage-prefect", b.pythonPackage, (*bench).byStamp}, liveTargets{})
+	}
 	b.follow(prefect, deployment, follower{"with hints", b.ours(), (*bench).byRun}, liveTargets{p50: atMost(0.4), p99: atMost(2), requests: atMost(0.2), events: atLeast(liveEvents)})
 	b.follow(prefect, deployment, follower{"without hints", b.ours("LISTENER_HINTS=off"), (*bench).byRun}, liveTargets{requests: atMost(0.4), events: atLeast(liveEvents)})
-	if b.options.quick {
-		return
-	}
-	b.follow(prefect, deployment, follower{"openlineage-prefect", b.pythonPackage, (*bench).byStamp}, liveTargets{})
 }
 
 type liveTargets struct{ p50, p99, requests, events *target }
