@@ -32,8 +32,14 @@ build: ## bin/listener, static, version stamped
 lint: ## golangci-lint at the version pinned in tools/go.mod
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 
-bench: build $(VENV)/.ready ## measures against yardsticks that run beside it; prints ratios
+bench: build $(VENV)/.ready .cache/bench-venv/.ready ## measures against yardsticks that run beside it; prints ratios
 	$(GO) run ./test/bench
+
+# The Python package that the listener is measured beside has an environment of its own.
+.cache/bench-venv/.ready: test/bench/requirements.txt $(VENV)/.ready
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	test/fuzz.sh $(or $(FUZZTIME),1m)
