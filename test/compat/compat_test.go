@@ -55,9 +55,7 @@ func TestBesideOpenLineagePrefect(t *testing.T) {
 	l := rig.NewListener(t, p.URL, told.FileSink(ourFile),
 		"OPENLINEAGE_NAMESPACE=compat", "RUN_ID_TYPE=openlineage-prefect", "TASK_NAME_TYPE=base")
 	l.Start()
-	if out, err := p.Python(filepath.Join(rig.Root(), "test", "compat", "run.py"), theirFile).CombinedOutput(); err != nil {
-		t.Fatalf("openlineage-prefect beside served deployments: %v\n%s", err, out)
-	}
+	p.StartScript("test/compat/run.py", theirFile).Wait()
 	want := told.Settled(t, p)
 	rig.Eventually(t, time.Minute, "all our events have come", func() bool {
 		ended := map[string]bool{}

@@ -27,18 +27,14 @@ func TestParents(t *testing.T) {
 	t.Parallel()
 	p := rig.StartPrefect(t)
 	dir := examples(t)
-	seen := filepath.Join(dir, "seen.ndjson")
-	cmd := p.Python(filepath.Join(rig.Root(), "test", "parents", "run.py"), dir)
-	cmd.Env = append(cmd.Env, "SEEN="+seen, "OPENLINEAGE_NAMESPACE=lake house")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
+	p.StartScript("test/parents/run.py", dir).Wait()
+	text, err := os.ReadFile(filepath.Join(dir, "started.json"))
 	if err != nil {
-		t.Fatalf("running the examples: %v\n%s%s", err, out, errs.String())
+		t.Fatal(err)
 	}
 	var started map[string]string
-	if err := json.Unmarshal(out[bytes.LastIndexByte(bytes.TrimSpace(out), '\n')+1:], &started); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := json.Unmarshal(text, &started); err != nil {
+		t.Fatal(err)
 	}
 	told.Settled(t, p)
 	l := rig.NewListener(t, p.URL, "OPENLINEAGE_NAMESPACE=lake house")
@@ -48,7 +44,7 @@ func TestParents(t *testing.T) {
 	}
 	told.Validate(t, told.Parse(t, events))
 	check(t, told.Parse(t, events), started, log)
-	children(t, told.Parse(t, events), seen, len(started))
+	children(t, told.Parse(t, events), filepath.Join(dir, "seen.ndjson"), len(started))
 }
 
 // examples writes the guide's own files and stand-ins for the programs that they call.

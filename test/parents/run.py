@@ -1,6 +1,7 @@
 """Runs the flows of docs/parents.md, which lie beside a folder of stand-ins for dbt-ol and spark-submit.
 
-Usage: run.py FOLDER. Prints one line of JSON: by the way in which it was started, the id of each flow run.
+Usage: run.py FOLDER. Writes down there in started.json the id of each flow run, by the way in which it was started, and
+in seen.ndjson what the stand-ins were given.
 """
 
 import json
@@ -9,8 +10,11 @@ import sys
 import time
 from uuid import uuid4
 
-sys.path.insert(0, sys.argv[1])
-os.environ["PATH"] = os.path.join(sys.argv[1], "bin") + os.pathsep + os.environ["PATH"]
+FOLDER = sys.argv[1]
+sys.path.insert(0, FOLDER)
+os.environ["PATH"] = os.path.join(FOLDER, "bin") + os.pathsep + os.environ["PATH"]
+os.environ["SEEN"] = os.path.join(FOLDER, "seen.ndjson")
+os.environ["OPENLINEAGE_NAMESPACE"] = "lake house"
 
 import flows  # noqa: E402
 from prefect.client.orchestration import get_client  # noqa: E402
@@ -73,7 +77,8 @@ def main():
             ids[way] = work_off(run_deployment("Nightly/prod", job_variables={"env": env}, timeout=0))
         ids["deployment"] = work_off(run_deployment("Nightly/prod", timeout=0))
         ids["automation"] = work_off(automated(client, deployment))
-    print(json.dumps(ids))
+    with open(os.path.join(FOLDER, "started.json"), "w", encoding="utf-8") as started:
+        json.dump(ids, started)
 
 
 main()

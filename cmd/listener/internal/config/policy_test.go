@@ -1,8 +1,11 @@
 package config_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/prefect-openlineage/listener/test/docs"
 )
 
 func TestPolicyProblems(t *testing.T) {
@@ -78,6 +81,25 @@ func TestPolicy(t *testing.T) {
 	}
 	if cfg, _ := mustLoad(t, system{}); cfg.Names.Policy.Len() != 0 {
 		t.Error("there are rules where none are set")
+	}
+}
+
+// TestPolicyGuide loads the guide's own rules.
+func TestPolicyGuide(t *testing.T) {
+	t.Parallel()
+	section := docs.Read(t, "../../../../docs/policy.md").Section(t, "Rules")
+	examples := []string{section.Fences[0].Text}
+	for _, inline := range regexp.MustCompile("`(\\[[^`]+\\])`").FindAllStringSubmatch(section.Text, -1) {
+		examples = append(examples, inline[1])
+	}
+	for _, example := range examples {
+		cfg, _ := mustLoad(t, system{env: []string{"LISTENER_POLICY=" + example}})
+		if cfg.Names.Policy.Len() == 0 {
+			t.Errorf("no rules in %s", example)
+		}
+	}
+	if len(examples) != 3 {
+		t.Errorf("%d examples, not 3", len(examples))
 	}
 }
 

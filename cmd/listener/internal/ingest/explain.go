@@ -43,7 +43,7 @@ func (p *portion) explain() {
 	for _, row := range p.changes.TaskRuns {
 		r := p.reason("task-run", row.ID, row.Name, row.State, row.RunCount, said[row.ID])
 		if child, ok := row.ChildFlowRun(); ok {
-			r.Why = fmt.Sprintf("it stands in for the subflow run %s, which is told about itself", child)
+			r.Why = fmt.Sprintf("it stands in for the subflow run %s, which is looked at itself", child)
 		}
 		p.mode.Explain(r)
 	}
@@ -51,6 +51,9 @@ func (p *portion) explain() {
 
 func (p *portion) reason(kind string, id uuid.UUID, name string, s *prefect.State, runs int, said []adapter.EventType) Reason {
 	told, decision := p.known[id], p.decided[id]
+	if said == nil {
+		said = []adapter.EventType{} // an empty list in JSON, not null
+	}
 	r := Reason{
 		Run: id, Kind: kind, Name: name, Told: len(said) > 0, By: decision.By,
 		Namespace: told.Run.Namespace, Job: told.Run.Name, Events: said,

@@ -287,7 +287,7 @@ func TestExplain(t *testing.T) {
 	for id, want := range map[uuid.UUID]string{
 		top.ID:         "START and COMPLETE of job Top: its state is Completed (COMPLETED)",
 		waiting.ID:     "it has not started: its state is Late (SCHEDULED)",
-		placeholder.ID: "it stands in for the subflow run " + sub.ID.String() + ", which is told about itself",
+		placeholder.ID: "it stands in for the subflow run " + sub.ID.String() + ", which is looked at itself",
 	} {
 		if got := why[id].Why; got != want {
 			t.Errorf("the reason is %q, not %q", got, want)
