@@ -17,7 +17,7 @@ import (
 
 // Observer is told of every request that was sent, each try by itself.
 type Observer interface {
-	// ObserveRequest gets the resource (flow_runs, task_runs, artifacts, flows, deployments, version, health, csrf),
+	// ObserveRequest gets the resource (flow_runs, task_runs, artifacts, flows, deployments, events, version, health, csrf),
 	// the result as a bounded word (ok, canceled, or an Error's Reason) and how long the server took.
 	ObserveRequest(resource, result string, took time.Duration)
 }
