@@ -34,9 +34,9 @@ type features struct {
 	flowEnd, taskEnd bool
 }
 
-// unstartedEnd says whether a run that ended without having started has an end time. Servers before 3 give it none, and
-// they are the ones that don't filter flow runs by end time.
-func (f features) unstartedEnd() bool { return f.flowEnd }
+// unstartedEnd says whether a flow run that ended without having started has an end time. Older servers give it none,
+// and they are the ones that don't filter task runs by end time.
+func (f features) unstartedEnd() bool { return f.taskEnd }
 
 // namesMove says whether a run's name can still change after it shows as running. Servers before 3 write a templated
 // name a moment after the state, and they are the ones that don't filter flow runs by end time.

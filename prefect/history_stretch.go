@@ -54,10 +54,9 @@ func (s stretch[T]) readEnded(ctx context.Context, r RunFilter, want func(T) boo
 		return emit(page)
 	}
 	switch {
-	case s.filters:
 	case r.StartTime != nil && r.StartTime.IsNull != nil:
 		return readUnstarted(ctx, s.api, s.of, s.base, r, s.within, give)
-	default:
+	case !s.filters:
 		return walkTop(ctx, s.api, s.of, s.base, r, s.within, give)
 	}
 	// Few of the runs that ended in a long stretch are wanted, and the server has to look at all of them: where that

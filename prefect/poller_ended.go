@@ -50,7 +50,7 @@ func readEnded[T run](ctx context.Context, api RunLister, of kind[T], filters bo
 		err = newEnds(api, of, Filter{}, RunFilter{}).read(ctx, in, give)
 	} else {
 		var f RunFilter
-		if unset := false; !known.unstartedEnd() {
+		if unset := false; !known.flowEnd {
 			f.StartTime = &Window{IsNull: &unset}
 		}
 		err = walkTop(ctx, api, of, Filter{}, f, in, give)

@@ -42,7 +42,7 @@ func (r *round) noteTimeless(runs []FlowRun) {
 		return
 	}
 	for _, run := range runs {
-		if !r.known.unstartedEnd() || run.State != nil && run.State.Type.Terminal() {
+		if !r.known.flowEnd || run.State != nil && run.State.Type.Terminal() {
 			r.flowRuns.add(run.ID)
 		}
 	}
@@ -61,7 +61,7 @@ func (r *round) readTimeless(ctx context.Context) error {
 	for some := range slices.Chunk(ids, flowRunsAtOnce) {
 		var err error
 		f := RunFilter{FlowRunID: &AnyID{Any: some}}
-		if r.known.unstartedEnd() {
+		if r.known.flowEnd {
 			f.State = inState(Failed, Cancelled, Crashed)
 			err = walkOffsets(ctx, tasks.pages(r.p.api), tasks.filter(Filter{}, f), byID(TaskRun.id), func(page Page[TaskRun]) (bool, error) {
 				return true, take(page)

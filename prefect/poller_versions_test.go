@@ -80,7 +80,7 @@ func TestPollAsksOncePerVersion(t *testing.T) {
 			w.pass(2 * time.Second)
 			w.poll(t)
 			want := 4
-			if version == prefecttest.V2_20 {
+			if version != prefecttest.V3_9 {
 				want = 5 // flow runs that ended without a start are a list of their own
 			}
 			if n := w.Count(""); n != want {

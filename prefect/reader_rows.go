@@ -31,8 +31,8 @@ func (t TaskRun) ended() *time.Time   { return endOf(t.EndTime, t.State) }
 func (t TaskRun) endTime() *time.Time { return t.EndTime }
 func (t TaskRun) state() *State       { return t.State }
 
-// endOf returns when a run ended. Servers before 3 give no end time to a run that ended without having started, such as
-// a cached task run or a flow run that was cancelled while scheduled: its state says when.
+// endOf returns when a run ended. Older servers give no end time to a run that ended without having started, such as a
+// flow run that was cancelled while scheduled, or before 3 a cached task run: its state says when.
 func endOf(end *time.Time, state *State) *time.Time {
 	if end != nil || state == nil || !state.Type.Terminal() {
 		return end

@@ -27,8 +27,8 @@ func walkTop[T run](ctx context.Context, api RunLister, of kind[T], base Filter,
 	})
 }
 
-// readUnstarted reads the runs that ended in a span without having started. Servers before 3 give them no end time, so
-// they stand where chance has them in the order by end time.
+// readUnstarted reads the runs that ended in a span without having started. Older servers give them no end time, so no
+// filter by it finds them, and they stand where chance has them in the order by it.
 func readUnstarted[T run](ctx context.Context, api RunLister, of kind[T], base Filter, r RunFilter, in span, emit func(Page[T]) error) error {
 	unset := true
 	r.State, r.StartTime = inState(Completed, Failed, Cancelled, Crashed), &Window{IsNull: &unset}

@@ -33,7 +33,8 @@ func (s *Server) AddDeployment(d prefect.Deployment) prefect.Deployment {
 }
 
 // AddFlowRun adds a flow run as it is; an empty ID, name and time of creation are made up. Without a state it is as a
-// real one is for a moment after its creation. Prefect 2 takes the end time off one that never started.
+// real one is for a moment after its creation. Servers before 3.9 take the end
+// time off one that never started.
 func (s *Server) AddFlowRun(r prefect.FlowRun) prefect.FlowRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +43,7 @@ func (s *Server) AddFlowRun(r prefect.FlowRun) prefect.FlowRun {
 	if r.ExpectedStartTime == nil {
 		r.ExpectedStartTime = &r.Created
 	}
-	s.untimed(r.StartTime, &r.EndTime)
+	untimed(s.version != V3_9, r.StartTime, &r.EndTime)
 	stored := &row{kind: flowRuns, id: r.ID, flow: r.FlowID, deployment: deref(r.DeploymentID), taskRun: deref(r.ParentTaskRunID), record: &r}
 	stored.look()
 	s.tables[flowRuns].add(stored)
@@ -51,8 +52,8 @@ func (s *Server) AddFlowRun(r prefect.FlowRun) prefect.FlowRun {
 }
 
 // untimed takes the end time off a run without a start where the server keeps none.
-func (s *Server) untimed(start *time.Time, end **time.Time) {
-	if start == nil && s.version == V2_20 {
+func untimed(here bool, start *time.Time, end **time.Time) {
+	if start == nil && here {
 		*end = nil
 	}
 }
@@ -72,7 +73,7 @@ func (s *Server) AddTaskRun(r prefect.TaskRun) prefect.TaskRun {
 	if r.ExpectedStartTime == nil {
 		r.ExpectedStartTime = &r.Created
 	}
-	s.untimed(r.StartTime, &r.EndTime)
+	untimed(s.version == V2_20, r.StartTime, &r.EndTime)
 	stored := &row{kind: taskRuns, id: r.ID, flowRun: deref(r.FlowRunID), record: &r}
 	stored.look()
 	s.tables[taskRuns].add(stored)

@@ -23,7 +23,7 @@ func (s *Server) SetState(id uuid.UUID, state prefect.State) {
 		r := s.find(flowRuns, id)
 		run := r.record.(*prefect.FlowRun)
 		before := run.State
-		s.step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
+		step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount, s.version != V3_9)
 		r.look()
 		s.tables[flowRuns].changed()
 		s.announceNew(r, before)
@@ -35,15 +35,15 @@ func (s *Server) SetState(id uuid.UUID, state prefect.State) {
 		state.Details.ChildFlowRunID = run.State.Details.ChildFlowRunID
 	}
 	before := run.State
-	s.step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount)
+	step(state, &run.State, &run.StartTime, &run.EndTime, &run.RunCount, s.version == V2_20)
 	r.look()
 	s.tables[taskRuns].changed()
 	s.announceNew(r, before)
 }
 
-// step is the part of Prefect's orchestration that a row shows. Prefect 2 gives a run that ends without having started
-// neither time.
-func (s *Server) step(next prefect.State, state **prefect.State, start, end **time.Time, count *int) {
+// step is the part of Prefect's orchestration that a row shows. A run that ends without having started may be left
+// without either time, as older servers do.
+func step(next prefect.State, state **prefect.State, start, end **time.Time, count *int, untimed bool) {
 	at := next.Timestamp
 	if next.Type == prefect.Running {
 		*count++
@@ -53,7 +53,7 @@ func (s *Server) step(next prefect.State, state **prefect.State, start, end **ti
 	}
 	if !next.Type.Terminal() {
 		*end = nil
-	} else if *end == nil && (*start != nil || s.version != V2_20) {
+	} else if *end == nil && (*start != nil || !untimed) {
 		*end = &at
 		if *start == nil {
 			*start = &at
