@@ -7,6 +7,10 @@ LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.dat
 
 PYTHON  ?= python3
 VENV    := .cache/venv
+# Servers of other versions, each in an environment of its own. Prefect 2 needs a Python older than 3.13.
+OTHERS  ?= 3.4.25 3.6.0
+OTHER_VENVS := $(OTHERS:%=.cache/venv-%/.ready)
+OTHER_PYTHON ?= $(or $(shell for p in python3.11 python3.12 python3.10; do $$p -c '' 2>&- && echo $$p && break; done),$(PYTHON))
 UNIT     = $$($(GO) list ./... | grep -v /test/)
 GO      ?= go
 export CGO_ENABLED ?= 0
@@ -19,9 +23,12 @@ help: ## this list
 demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their lineage on the screen
 	@$(VENV)/bin/python demo/demo.py
 
-test: build $(VENV)/.ready ## every test, those on real servers included
+test: build $(VENV)/.ready versions ## every test, those on real servers included
 	$(GO) test -timeout 15m $(UNIT)
 	$(GO) test -timeout 30m -p 1 ./test/...
+
+versions: ## servers of older Prefect versions, for the suite on them
+	@$(MAKE) --no-print-directory -j$(words $(OTHERS)) $(OTHER_VENVS)
 
 race: ## the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(UNIT)
@@ -50,12 +57,19 @@ image: ## the container image (needs Docker)
 clean: ## all that these targets made
 	rm -rf bin .cache .demo
 
-# The virtual environment lives in the checkout, so that nothing outside it is needed or changed.
-$(VENV)/.ready: test/python/requirements.txt
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
-	  echo "$(PYTHON) lacks the venv module: on Debian, apt-get install python3-venv" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement test/python/requirements.txt
-	@touch $@
+# The virtual environments live in the checkout, so that nothing outside it is needed or changed.
+define venv # interpreter, folder, requirements, what more pip is told
+@$(1) -c 'import venv, ensurepip' 2>/dev/null || { \
+  echo "$(1) lacks the venv module: on Debian, apt-get install python3-venv" >&2; exit 1; }
+$(1) -m venv $(2)
+$(2)/bin/pip install --quiet --disable-pip-version-check $(4) --requirement $(3)
+@touch $(2)/.ready
+endef
 
-.PHONY: help demo test race build lint bench fuzz image clean
+$(VENV)/.ready: test/python/requirements.txt
+	$(call venv,$(PYTHON),$(VENV),$<)
+
+.cache/venv-%/.ready: test/python/prefect-%.txt
+	$(call venv,$(OTHER_PYTHON),.cache/venv-$*,$<,--no-compile)
+
+.PHONY: help demo test versions race build lint bench fuzz image clean

@@ -77,11 +77,11 @@ var (
 )
 
 // madeUp takes out of a run's name what Prefect made up.
-func madeUp(name string) string {
-	if randomPattern.MatchString(name) {
-		return "<random-name>"
+func madeUp(name string, ofTask bool) string {
+	if ofTask && suffixPattern.MatchString(name) { // which may be letters alone
+		return suffixPattern.ReplaceAllString(name, "-<key>")
 	}
-	return suffixPattern.ReplaceAllString(name, "-<key>")
+	return randomPattern.ReplaceAllString(name, "<random-name>")
 }
 
 func plain(value any, key string, names map[string]string) any {
@@ -89,6 +89,9 @@ func plain(value any, key string, names map[string]string) any {
 	case map[string]any:
 		for k := range v {
 			v[k] = plain(v[k], k, names)
+		}
+		if name, ok := v["runName"].(string); ok {
+			v["runName"] = madeUp(name, v["kind"] == "task-run")
 		}
 		if _, hash := v["created"]; hash && v["version"] != nil {
 			v["version"] = "<hash of the flow's file>"
@@ -102,9 +105,6 @@ func plain(value any, key string, names map[string]string) any {
 	case string:
 		if randomKeys[key] {
 			return "<" + key + ">"
-		}
-		if key == "runName" {
-			return madeUp(v)
 		}
 		if timePattern.MatchString(v) {
 			return "<time>"

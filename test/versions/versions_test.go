@@ -1,0 +1,107 @@
+package versions
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/prefect-openlineage/listener/test/rig"
+	"github.com/prefect-openlineage/listener/test/told"
+)
+
+var update = flag.Bool("update", false, "write what was seen into the golden files")
+
+// cases are the cases of test/flows that show each kind of run once.
+var cases = []string{
+	"plain", "mapped", "cache", "nested_tasks", "subflows", "failing", "timed_out", "task_retries", "flow_retries",
+	"named_state", "cancelled", "crashed", "never_started", "flow_artifacts", "assets", "deployed",
+}
+
+// withoutFlow are cases whose tasks belong to no flow run, which need a process of their own.
+var withoutFlow = []string{"standalone", "background_task"}
+
+// server is a version and what it has.
+type server struct {
+	version string
+	gives   gives
+}
+
+var servers = []server{
+	{version: "3.4.25", gives: gives{flowEnd: true, events: true, socket: true}},
+	{version: "3.6.0", gives: gives{flowEnd: true, events: true, socket: true}},
+	{version: rig.Newest, gives: gives{flowEnd: true, taskEnd: true, events: true, socket: true}},
+}
+
+// atOnce is how many servers run side by side: each, with its flows, has work for a core.
+const atOnce = 2
+
+// On each server, flows of every kind give what that server shows of them: live, after a time away, and in a backfill.
+func TestEveryVersion(t *testing.T) {
+	t.Parallel()
+	places := make(chan struct{}, atOnce)
+	for _, s := range servers {
+		t.Run(s.version, func(t *testing.T) {
+			t.Parallel()
+			places <- struct{}{}
+			defer func() { <-places }()
+			testServer(t, s)
+		})
+	}
+}
+
+func testServer(t *testing.T, s server) {
+	p := rig.StartVersion(t, s.version)
+	t.Run("gives", func(t *testing.T) { checkGives(t, p, s.gives) })
+
+	out := filepath.Join(t.TempDir(), "live.ndjson")
+	live := rig.NewListener(t, p.URL, told.FileSink(out))
+	live.Start()
+	p.RunFlows(cases...)
+	p.RunFlows(withoutFlow...)
+	want := told.Settled(t, p)
+	awaitAll(t, want, out, live)
+	if code := live.Stop(); code != 0 {
+		t.Errorf("the listener ended with %d: %s", code, live.Log())
+	}
+	got := lastWords(told.Read(t, out))
+	t.Run("expected", func(t *testing.T) { told.Judge(t, want, got, 0) })
+	t.Run("golden", func(t *testing.T) { golden(t, s.version, told.Brief(t, got)) })
+	t.Run("spec", func(t *testing.T) { told.Validate(t, got) })
+	t.Run("log", func(t *testing.T) { quietLog(t, live) })
+	t.Run("away", func(t *testing.T) { away(t, p, got) })
+}
+
+func golden(t *testing.T, version string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", version+".golden")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("events (-want +got); go test ./test/versions -update accepts them:\n%s", diff)
+	}
+}
+
+// quietLog wants no warning and no error in a listener's log but those about the odd artifacts of the flows: an old
+// server is no trouble.
+func quietLog(t *testing.T, l *rig.Listener) {
+	t.Helper()
+	for _, level := range []string{"warn", "error"} {
+		for _, line := range l.LogLines(fmt.Sprintf(`"level":%q`, level)) {
+			if !strings.Contains(line, "odd data in Prefect") {
+				t.Error(line)
+			}
+		}
+	}
+}
