@@ -42,6 +42,7 @@ type Hints struct {
 	runs      map[uuid.UUID]*awaited
 	seen      recent
 	trust     trust
+	first     time.Time // when the first was named of those that were never looked for; zero: there is none
 	looked    time.Time // when runs were last read by id
 	full      bool      // that read brought many
 	fruitless int       // reads in a row that brought nothing
@@ -121,18 +122,27 @@ func (h *Hints) await(id uuid.UUID, task bool, at time.Time) {
 	if r := h.runs[id]; r != nil {
 		if at.After(r.at) {
 			r.at, r.looked = at, time.Time{}
-			signal(h.more)
+			h.named()
 		}
 		return
 	}
 	if len(h.runs) >= maxHints {
 		h.metrics.dropped.Add(float64(len(h.runs)))
 		clear(h.runs)
+		h.first = time.Time{}
 		h.trust.overrun()
 		signal(h.hurry)
 	}
 	h.runs[id] = &awaited{task: task, at: at, since: time.Now()}
-	signal(h.more)
+	h.named()
+}
+
+// named wakes the follower for what is the first after a look.
+func (h *Hints) named() {
+	if h.first.IsZero() {
+		h.first = time.Now()
+		signal(h.more)
+	}
 }
 
 // due returns the runs that are to be read now, or how long to wait for the next. It takes no more than a page of each
@@ -140,33 +150,32 @@ func (h *Hints) await(id uuid.UUID, task bool, at time.Time) {
 func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var first time.Time // the first of those that were never looked for
-	for id, r := range h.runs {
-		switch {
-		case now.Sub(r.since) > hintPatience:
-			delete(h.runs, id)
-			h.metrics.dropped.Inc()
-		case r.looked.IsZero() && (first.IsZero() || r.since.Before(first)):
-			first = r.since
-		}
-	}
 	if len(h.runs) == 0 || !h.trust.polling {
 		return prefect.OpenRuns{}, time.Hour
 	}
-	next := h.looked.Add(h.every)
-	if !h.full {
-		next = h.looked.Add(h.every * 3 / 2)
-	}
-	if first.IsZero() {
-		next = h.looked.Add(max(h.every, min(longestLook, h.every<<min(h.fruitless, 10))))
-	} else {
-		next = later(next, first.Add(gatherHints))
-	}
-	if wait := next.Sub(now); wait > 0 {
+	if wait := h.next().Sub(now); wait > 0 {
 		return prefect.OpenRuns{}, wait
 	}
 	h.looked = now
+	for id, r := range h.runs {
+		if now.Sub(r.since) > hintPatience {
+			delete(h.runs, id)
+			h.metrics.dropped.Inc()
+		}
+	}
 	return h.pick(now), 0
+}
+
+// next is when runs are to be read next.
+func (h *Hints) next() time.Time {
+	if h.first.IsZero() {
+		return h.looked.Add(max(h.every, min(longestLook, h.every<<min(h.fruitless, 10))))
+	}
+	pause := h.every
+	if !h.full {
+		pause = h.every * 3 / 2
+	}
+	return later(h.looked.Add(pause), h.first.Add(gatherHints))
 }
 
 func (h *Hints) pick(now time.Time) prefect.OpenRuns {
@@ -189,6 +198,13 @@ func (h *Hints) pick(now time.Time) prefect.OpenRuns {
 		all[kind] = ids[:min(len(ids), prefect.MaxPage)]
 		for _, id := range all[kind] {
 			h.runs[id].looked = now
+		}
+	}
+	h.first = time.Time{}
+	for _, r := range h.runs {
+		if r.looked.IsZero() {
+			h.first = now // those that found no place have waited long enough
+			break
 		}
 	}
 	return prefect.OpenRuns{FlowRuns: all[0], TaskRuns: all[1]}

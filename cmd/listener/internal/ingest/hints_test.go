@@ -137,7 +137,7 @@ func TestHintsMayBeWrong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := startHints(t, usual)
 				r.prefect.OnEvent(test.spoil(rand.New(rand.NewPCG(1, 2))))
-				for i := range 10 {
+				for i := range 5 {
 					began := time.Now()
 					run := r.run()
 					tasks := []uuid.UUID{run}
@@ -153,8 +153,8 @@ func TestHintsMayBeWrong(t *testing.T) {
 						r.within(test.within, id, adapter.Complete, ended)
 					}
 				}
-				if n := len(r.store.events()); n != 120 {
-					t.Errorf("%d events, not 120", n)
+				if n := len(r.store.events()); n != 60 {
+					t.Errorf("%d events, not 60", n)
 				}
 			})
 		})
@@ -169,10 +169,10 @@ func TestHintsThatAreSilent(t *testing.T) {
 		r.prefect.OnEvent(func(prefecttest.Event) []time.Duration { return nil })
 		r.run()
 		time.Sleep(70 * time.Second)
-		for range 20 {
+		for range 5 {
 			began := time.Now()
 			run := r.run()
-			time.Sleep(5 * time.Minute)
+			time.Sleep(time.Minute)
 			r.within(usual, run, adapter.Start, began)
 		}
 		r.prefect.OnEvent(nil)
@@ -211,10 +211,10 @@ func TestHintsThatAreAway(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				r.prefect.FaultAlways(prefecttest.Path("/events/out"), prefecttest.Status(503))
 				test.trouble(r.prefect)
-				for i := range 10 {
+				for i := range 4 {
 					began := time.Now()
 					run := r.run()
-					time.Sleep(time.Minute)
+					time.Sleep(40 * time.Second)
 					limit := usual
 					if i == 0 {
 						limit = test.within
@@ -299,7 +299,7 @@ func TestHintsOverrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startHints(t, usual)
 		polls := r.polls()
-		for i := range 12_000 {
+		for i := range 6000 {
 			r.prefect.Announce(prefecttest.ID(fmt.Sprint("flood", i)), true, prefect.State{Type: prefect.Completed, Name: "Completed"})
 			if i%100 == 99 {
 				synctest.Wait() // or the server would throw them away
@@ -310,7 +310,7 @@ func TestHintsOverrun(t *testing.T) {
 			t.Errorf("%d polls after a flood", n)
 		}
 		const dropped = "# HELP prefect_openlineage_hints_dropped_total Runs that events named and that are left to the polls: too many at once, or not there in time.\n" +
-			"# TYPE prefect_openlineage_hints_dropped_total counter\nprefect_openlineage_hints_dropped_total 10000\n"
+			"# TYPE prefect_openlineage_hints_dropped_total counter\nprefect_openlineage_hints_dropped_total 5000\n"
 		if err := testutil.GatherAndCompare(r.registry, strings.NewReader(dropped), "prefect_openlineage_hints_dropped_total"); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,2 @@
+// Package hints holds the tests of Prefect's events as hints, on a real server.
+package hints
