@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// handshakeTimeout bounds the way from dialling to the server's consent.
-	handshakeTimeout = 15 * time.Second
+	// handshakeTimeout bounds the way from dialling to the server's consent. A busy server takes its time.
+	handshakeTimeout = 30 * time.Second
 	// pingEvery and pongWithin bound how long a connection that is dead without a word passes for a good one.
 	pingEvery  = 10 * time.Second
 	pongWithin = 15 * time.Second

@@ -150,7 +150,7 @@ func TestHintsReconnect(t *testing.T) {
 	}{
 		{"cut", (*prefecttest.Server).CutSockets, 0, time.Second},
 		{"closed by a server that goes away", func(s *prefecttest.Server) { s.CloseSockets(1001, "bye") }, 0, time.Second},
-		{"dead without a word", func(s *prefecttest.Server) { s.FreezeSockets(true) }, 25 * time.Second, 20 * time.Second},
+		{"dead without a word", func(s *prefecttest.Server) { s.FreezeSockets(true) }, 25 * time.Second, 40 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,9 @@ func start(t *testing.T, env ...string) *world {
 			t.Logf("the listener's log:\n%s", w.listener.Log())
 		}
 	})
-	rig.Eventually(t, 30*time.Second, "events are heard", func() bool { return w.gate.Sockets() == 1 })
+	rig.Eventually(t, time.Minute, "events are heard", func() bool {
+		return len(w.listener.LogLines("events are heard over its websocket")) == 1
+	})
 	time.Sleep(3 * time.Second) // the first poll is over as well
 	return w
 }

@@ -137,12 +137,12 @@ func (h *Hints) await(id uuid.UUID, task bool, at time.Time) {
 	h.named()
 }
 
-// named wakes the follower for what is the first after a look.
+// named wakes the follower, and notes when the first was named after a look.
 func (h *Hints) named() {
 	if h.first.IsZero() {
 		h.first = time.Now()
-		signal(h.more)
 	}
+	signal(h.more)
 }
 
 // due returns the runs that are to be read now, or how long to wait for the next. It takes no more than a page of each
@@ -150,6 +150,9 @@ func (h *Hints) named() {
 func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.runs) == 0 {
+		h.first = time.Time{} // a poll has read them
+	}
 	if len(h.runs) == 0 || !h.trust.polling {
 		return prefect.OpenRuns{}, time.Hour
 	}
