@@ -21,6 +21,7 @@ func TestPrefectAnswersOddly(t *testing.T) {
 	takes(t, light)
 	w := newWorld(t, "a")
 	w.daemon.set("PREFECT_API_REQUEST_TIMEOUT", "1")
+	w.daemon.set("LISTENER_HINTS", "off") // every answer is one to a poll
 	w.past(shape{tasks: 3}, 10, time.Second, time.Now())
 	w.daemon.start()
 	w.caughtUp(20 * time.Second)
