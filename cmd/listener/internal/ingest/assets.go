@@ -18,6 +18,7 @@ const (
 	assetWait    = 7 * time.Second  // after its end, a task run that is known to make assets is told
 	sweepAfter   = 10 * time.Second // after an end, the server is asked for events of assets that nobody expected
 	sweepEvery   = 30 * time.Second // at the most often
+	sweepFor     = 3 * time.Minute  // after the last such end: a busy server writes its events down late
 	sweepBack    = 10 * time.Minute // how far each of these looks goes back
 	firstLook    = 7 * 24 * time.Hour
 	firstPages   = 4  // of the newest events of the first look, from which it is known who makes assets
@@ -33,7 +34,8 @@ type assetWatch struct {
 	uses  bool      // the server has shown an event about an asset
 	asked time.Time // of the server's time, when it was last found out whether it has any
 	swept time.Time // of the server's time, the last look for unexpected ones; zero: none yet
-	due   time.Time // of the next; zero: no task run has ended since
+	due   time.Time // of the next; zero: no task run has ended lately
+	ended time.Time // of the server's time, the last end of a task run that was told without waiting for assets
 	// seen are how many events were told with a task run's end, and when the newest of them occurred.
 	seen   map[uuid.UUID]assetsSeen
 	broken string // how the last reading failed; empty: it did not
@@ -150,6 +152,7 @@ func (p *portion) assetRuns() assetQuestion {
 
 // expect makes the next look for assets due that nobody expects.
 func (w *assetWatch) expect(now time.Time) {
+	w.ended = now
 	if w.due.IsZero() {
 		w.due = now.Add(sweepAfter)
 		if !w.swept.IsZero() && w.due.Before(w.swept.Add(sweepEvery)) {

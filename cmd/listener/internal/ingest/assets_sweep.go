@@ -40,6 +40,9 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 		since, pages = w.swept.Add(-sweepBack), sweepPages
 	}
 	w.swept, w.due = now, time.Time{}
+	if !w.ended.IsZero() && now.Sub(w.ended) < sweepFor {
+		w.due = now.Add(sweepEvery)
+	}
 	events, err := p.reader.NewestAssetEvents(ctx, since, pages)
 	if err = p.assetsRead(ctx, err); err != nil || len(events) == 0 {
 		return err

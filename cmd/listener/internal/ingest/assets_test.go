@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
 	"github.com/prefect-openlineage/listener/prefect"
 	"github.com/prefect-openlineage/listener/prefect/prefecttest"
+	"github.com/prefect-openlineage/listener/state"
 )
 
 // assetRig is a rig whose server's clock is turned by hand, since events can be read some time after they occurred.
@@ -43,6 +45,15 @@ func (r *assetRig) made(task prefect.TaskRun, key string, lag int, upstream ...s
 		Name: "prefect.asset.materialization.succeeded", Occurred: task.EndTime.Add(time.Millisecond),
 		Asset: prefect.Asset{Key: key}, Upstream: upstream, TaskRunID: task.ID, FlowRunID: *task.FlowRunID,
 	}, time.Duration(lag)*time.Second)
+}
+
+// all are the events that were stored, in their order.
+func (l *ledger) all() []adapter.Event {
+	var events []adapter.Event
+	for _, b := range l.batches {
+		events = append(events, b.Events...)
+	}
+	return events
 }
 
 func tasks(rows ...prefect.TaskRun) prefect.Changes { return prefect.Changes{TaskRuns: rows} }
@@ -107,6 +118,21 @@ func TestAssetsLaterThanTheyAreWaitedFor(t *testing.T) {
 	wantEnds(t, r.ledger.last(), "COMPLETE Flow.make >a >b")
 	r.see(200, tasks(other))
 	wantEnds(t, r.ledger.last())
+}
+
+// TestAssetsOfABusyServer finds events that are written down long after the first look for them.
+func TestAssetsOfABusyServer(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	flow := r.flowRun("Flow", 0, 0)
+	task := r.taskRun(&flow.ID, "make", 1, 2)
+	r.made(task, "s3://lake/clean", 70)
+	for second := 3; second < 140; second += 5 {
+		r.see(second, tasks(task))
+	}
+	if got := ends(t, state.Batch{Events: r.ledger.all()}); !slices.Equal(got, []string{"COMPLETE Flow.make", "COMPLETE Flow.make >clean"}) {
+		t.Errorf("ends: %v", got)
+	}
 }
 
 // TestAssetsInHistory reads them with the runs, and the end is told once.
