@@ -30,14 +30,19 @@ func MaskSecretsJSON(object []byte, secrets []string) []byte {
 	return appendCanonical(nil, withoutSecrets(v, secrets, ""))
 }
 
-// MaskRow masks a row of an API that is kept as it came: values under secret names and, in all texts, what MaskText
-// finds. What is no JSON is masked as text.
+// MaskRow masks a row of an API that is to be kept as it came: values under secret names and, in all texts, what MaskText
+// finds. One that holds no secret is returned as it is, any other as canonical JSON. What is no JSON is masked as text.
 func MaskRow(row []byte) []byte {
 	v, err := decode(row)
 	if err != nil {
 		return []byte(MaskText(string(row)))
 	}
-	return appendCanonical(nil, maskTree(v, SecretKey))
+	before := appendCanonical(nil, v)
+	masked := appendCanonical(nil, maskTree(v, SecretKey))
+	if bytes.Equal(before, masked) {
+		return row
+	}
+	return masked
 }
 
 func withoutSecrets(v any, secrets []string, name string) any {

@@ -34,6 +34,7 @@ func TestMaskRow(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"secret names":     {`{"id":7,"parameters":{"db_password":"x","user":"ann"}}`, `{"id":7,"parameters":{"db_password":"***","user":"ann"}}`},
 		"secrets in texts": {`{"message":"at postgres://u:pw@h/db"}`, `{"message":"at postgres://***@h/db"}`},
+		"no secret":        {`{"b": null, "a": [1.50, null]}`, `{"b": null, "a": [1.50, null]}`},
 		"no JSON":          {`cut {"m":"postgres://u:pw@h/db`, `cut {"m":"postgres://***@h/db`},
 	} {
 		if diff := cmp.Diff(c.want, string(openlineage.MaskRow([]byte(c.in)))); diff != "" {

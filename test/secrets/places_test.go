@@ -24,8 +24,8 @@ var refusedRun = prefecttest.ID("refused run")
 func fill(server *prefecttest.Server) {
 	flow := server.AddFlow("etl")
 	deployment := server.AddDeployment(prefect.Deployment{
-		Name: "nightly", FlowID: flow.ID, Description: text("reads postgresql://u:" + secret("documentation") + "@h/db"),
-		Entrypoint: text("flows/etl.py:etl"),
+		Name: "nightly", FlowID: flow.ID, Description: new("reads postgresql://u:" + secret("documentation") + "@h/db"),
+		Entrypoint: new("flows/etl.py:etl"),
 		PullSteps: []json.RawMessage{raw(map[string]any{"prefect.deployments.steps.git_clone": map[string]any{
 			"repository": "https://ann:" + secret("git-url") + "@github.com/acme/flows.git", "branch": "main",
 			"access_token": secret("git-token"), "credentials": map[string]any{"password": secret("git-credentials")},
@@ -76,7 +76,7 @@ func ended(run prefect.FlowRun, state prefect.StateType, message string) prefect
 func table(server *prefecttest.Server, task prefect.TaskRun, row map[string]any) {
 	rows, _ := json.Marshal([]any{row})
 	server.AddArtifact(prefect.Artifact{
-		Description: text("ol-dataset_output"), Data: raw(string(rows)), FlowRunID: task.FlowRunID, TaskRunID: &task.ID, Created: *task.EndTime,
+		Description: new("ol-dataset_output"), Data: raw(string(rows)), FlowRunID: task.FlowRunID, TaskRunID: &task.ID, Created: *task.EndTime,
 	})
 }
 
@@ -84,8 +84,6 @@ func raw(v any) json.RawMessage {
 	encoded, _ := json.Marshal(v)
 	return encoded
 }
-
-func text(s string) *string { return &s }
 
 // TestPlacesAreFound keeps the search honest: it must find a secret where there is one.
 func TestPlacesAreFound(t *testing.T) {

@@ -66,33 +66,39 @@ func searchStore(t *testing.T, path string) (values int) {
 	}
 	defer db.Close()
 	for _, table := range column(t, db, `SELECT name FROM sqlite_schema WHERE type = 'table'`) {
-		rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-		if err != nil {
+		values += searchTable(t, db, table)
+	}
+	return values
+}
+
+func searchTable(t *testing.T, db *sql.DB, table string) (values int) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, into := make([]any, len(names)), make([]any, len(names))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
-		names, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			cells := make([]any, len(names))
-			into := make([]any, len(names))
-			for i := range cells {
-				into[i] = &cells[i]
-			}
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
-			for i, cell := range cells {
-				values++
-				for _, f := range findings(unpacked(cell)) {
-					t.Errorf("%s.%s holds %s", table, names[i], f)
-				}
+		for i, cell := range cells {
+			values++
+			for _, f := range findings(unpacked(cell)) {
+				t.Errorf("%s.%s holds %s", table, names[i], f)
 			}
 		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return values
 }
@@ -121,6 +127,9 @@ func column(t *testing.T, db *sql.DB, query string) []string {
 			t.Fatal(err)
 		}
 		all = append(all, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
