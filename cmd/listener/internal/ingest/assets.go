@@ -35,7 +35,7 @@ type assetWatch struct {
 	asked time.Time // of the server's time, when it was last found out whether it has any
 	swept time.Time // of the server's time, the last look for unexpected ones; zero: none yet
 	due   time.Time // of the next; zero: no task run has ended lately
-	ended time.Time // of the server's time, the last end of a task run that was told without waiting for assets
+	ended time.Time // of the server's time, the last end of a task run that was told without assets and may have some
 	// seen are how many events were told with a task run's end, and when the newest of them occurred.
 	seen   map[uuid.UUID]assetsSeen
 	broken string // how the last reading failed; empty: it did not
@@ -62,7 +62,7 @@ func (w *assetWatch) learn(job adapter.RunRef) {
 	}
 }
 
-// note remembers what a task run's end is told with.
+// note remembers what a task run's end was told with.
 func (w *assetWatch) note(run uuid.UUID, events []prefect.AssetEvent) {
 	if len(events) > 0 {
 		w.seen[run] = assetsSeen{len(events), events[len(events)-1].Occurred}
@@ -97,12 +97,22 @@ func (p *portion) gatherAssets(ctx context.Context) error {
 		if events := found[id]; len(events) > 0 {
 			p.tasks[i].Assets = events
 			p.assets.learn(p.known[id].Run)
-			if p.mode.Live {
-				p.assets.note(id, events)
-			}
 		}
 	}
+	if p.mode.Live {
+		p.lookForLacking(ask.ids, found)
+	}
 	return nil
+}
+
+// lookForLacking makes the next look due where a run of a job that makes assets has none yet: they may come later than
+// they were waited for.
+func (p *portion) lookForLacking(asked []uuid.UUID, found map[uuid.UUID][]prefect.AssetEvent) {
+	for _, id := range asked {
+		if len(found[id]) == 0 && p.assets.makes(p.known[id].Run) {
+			p.assets.expect(p.changes.Now)
+		}
+	}
 }
 
 // assetQuestion says of which task runs the events are asked for, and since when they may have occurred.

@@ -32,20 +32,27 @@ func (p *portion) probeAssets(ctx context.Context) error {
 func (p *portion) sweepAssets(ctx context.Context) error {
 	w, now := p.assets, p.changes.Now
 	first := w.swept.IsZero()
-	if first && len(p.tasks) == 0 || !first && (w.due.IsZero() || now.Before(w.due)) {
+	if first && len(p.tasks) == 0 || !first && w.due.IsZero() || now.Before(w.due) {
 		return nil
 	}
-	since, pages := now.Add(-firstLook), firstPages
+	since, recent, pages := now.Add(-firstLook), now.Add(-sweepBack), firstPages
 	if !first {
 		since, pages = w.swept.Add(-sweepBack), sweepPages
+		recent = since
 	}
-	w.swept, w.due = now, time.Time{}
-	if !w.ended.IsZero() && now.Sub(w.ended) < sweepFor {
-		w.due = now.Add(sweepEvery)
-	}
+	w.due = now.Add(sweepEvery) // should this one come to nothing
 	events, err := p.reader.NewestAssetEvents(ctx, since, pages)
-	if err = p.assetsRead(ctx, err); err != nil || len(events) == 0 {
+	if err = p.assetsRead(ctx, err); err != nil || w.broken != "" {
 		return err
+	}
+	p.whenStored(func() {
+		w.swept = now
+		if now.Sub(w.ended) >= sweepFor {
+			w.due = time.Time{}
+		}
+	})
+	if len(events) == 0 {
+		return nil
 	}
 	w.uses = true
 	for id, seen := range w.seen {
@@ -53,7 +60,7 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 			delete(w.seen, id) // a run that is looked at once more is told no more than once
 		}
 	}
-	return p.surprises(ctx, events, now.Add(-sweepBack))
+	return p.surprises(ctx, events, recent)
 }
 
 // surprises finds the task runs that were told without some of these events. Older ones than since only teach which jobs

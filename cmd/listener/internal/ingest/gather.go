@@ -29,10 +29,10 @@ func (p *portion) gather(ctx context.Context) error {
 		p.pinFlow(id, 0)
 	}
 	p.pinTasks()
-	if err := p.gatherUpstreams(ctx); err != nil {
+	if err := p.gatherAssets(ctx); err != nil { // first, since it may find runs that are told once more
 		return err
 	}
-	if err := p.gatherAssets(ctx); err != nil {
+	if err := p.gatherUpstreams(ctx); err != nil {
 		return err
 	}
 	return p.gatherRollups(ctx)

@@ -54,6 +54,8 @@ type portion struct {
 	warnings []adapter.Warning
 	bad      []prefect.BadRow
 	left     []uuid.UUID // runs that can't be told yet, or not wholly
+
+	onStored []func() // what is remembered once the portion is stored, and not if it fails
 }
 
 func newPortion(r *Recorder, changes prefect.Changes, mode Mode) *portion {
@@ -96,6 +98,9 @@ func (p *portion) tell(ctx context.Context) error {
 	return nil
 }
 
+// whenStored has something remembered once the portion is stored.
+func (p *portion) whenStored(remember func()) { p.onStored = append(p.onStored, remember) }
+
 func idOf(s prefect.Snapshot) uuid.UUID {
 	if s.FlowRun != nil {
 		return s.FlowRun.ID
@@ -122,6 +127,9 @@ func (p *portion) tellOne(s prefect.Snapshot, last []adapter.Edge) {
 	})
 	if p.held[id] {
 		p.leave(id)
+	}
+	if assets := s.Assets; p.mode.Live && !p.held[id] && len(assets) > 0 {
+		p.whenStored(func() { p.assets.note(id, assets) })
 	}
 	p.warnings = append(p.warnings, telling.Warnings...)
 	p.events = append(p.events, telling.Events...)

@@ -127,6 +127,9 @@ func (r *Recorder) Record(ctx context.Context, changes prefect.Changes, mode Mod
 	}
 	p.report(committed, batch)
 	r.familiar.add(p.bad)
+	for _, remember := range p.onStored {
+		remember()
+	}
 	if committed.Enqueued > 0 {
 		r.stored()
 	}
