@@ -40,7 +40,7 @@ func (s Scrubbed) Commit(ctx context.Context, batch state.Batch) (state.Committe
 	return s.Ledger.Commit(ctx, batch)
 }
 
-// withoutSecrets masks the names of datasets.
+// withoutSecrets masks the names of datasets, and what was said of them.
 func withoutSecrets(byRun map[uuid.UUID][]adapter.Edge, secrets []string) map[uuid.UUID][]adapter.Edge {
 	masked := make(map[uuid.UUID][]adapter.Edge, len(byRun))
 	for run, edges := range byRun {
@@ -48,6 +48,9 @@ func withoutSecrets(byRun map[uuid.UUID][]adapter.Edge, secrets []string) map[uu
 		for i := range edges {
 			edges[i].Namespace = openlineage.MaskSecrets(edges[i].Namespace, secrets)
 			edges[i].Name = openlineage.MaskSecrets(edges[i].Name, secrets)
+			if edges[i].Facets != "" {
+				edges[i].Facets = string(openlineage.MaskSecretsJSON([]byte(edges[i].Facets), secrets))
+			}
 		}
 		masked[run] = edges
 	}
