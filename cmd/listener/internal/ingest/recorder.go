@@ -146,7 +146,9 @@ func (r *Recorder) readAhead(ctx context.Context, changes prefect.Changes, mode 
 	if err := p.recall(ctx, p.rowIDs()); err != nil {
 		return err
 	}
-	flowRows, taskRows := p.news()
+	// What rests is known to the portion that is being recorded meanwhile: here it counts as news, which costs at most a read.
+	flowRows := keepRows(p.changes.FlowRuns, func(row *prefect.FlowRun) bool { return p.isNews(row.ID, prefect.Snapshot{FlowRun: row}) })
+	taskRows := keepRows(p.changes.TaskRuns, func(row *prefect.TaskRun) bool { return p.isNews(row.ID, prefect.Snapshot{TaskRun: row}) })
 	if len(flowRows)+len(taskRows) == 0 {
 		return nil
 	}
@@ -154,6 +156,16 @@ func (r *Recorder) readAhead(ctx context.Context, changes prefect.Changes, mode 
 		return fmt.Errorf("reading the details of %d flow runs and %d task runs: %w", len(flowRows), len(taskRows), err)
 	}
 	return nil
+}
+
+func keepRows[T any](rows []T, want func(*T) bool) []T {
+	var kept []T
+	for i := range rows {
+		if want(&rows[i]) {
+			kept = append(kept, rows[i])
+		}
+	}
+	return kept
 }
 
 func encodeCursor(c *prefect.Cursor) (map[string][]byte, error) {
