@@ -21,6 +21,9 @@ type Destination struct {
 	Target string
 	// Settings are the effective settings, defaults included, for people: secrets are replaced by Masked.
 	Settings map[string]any
+	// Places say where the settings stand in the configuration, by the part of Settings that they are: "" is all of it,
+	// transform and transports[0] are what stands below these keys. transport.transports[1] is such a place.
+	Places map[string]string
 }
 
 // Masked stands for a secret wherever settings, texts or answers are shown.

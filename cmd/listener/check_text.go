@@ -1,40 +1,32 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
+
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
 )
 
 // write tells the report in plain words.
 func (r checkReport) write(w io.Writer) error {
 	out := &printer{to: w}
 	out.printf("Settings\n")
-	rows := make([][]string, len(r.Settings))
-	for i, s := range r.Settings {
-		value := s.Value
-		if value == "" {
-			value = "-"
-		}
-		rows[i] = []string{s.Name, value, s.Origin}
-	}
-	out.columns("  ", rows)
+	out.settings("  ", r.Settings)
 	out.section("Warnings", r.Warnings)
 	out.section("Problems", r.Problems)
 	if len(r.Problems) > 0 {
 		out.printf("\nNothing was tried: the settings have to be right first.\n")
 		return out.done()
 	}
-	r.Prefect.write(out, "Prefect", nil)
+	r.Prefect.tell(out, "Prefect", "PROBLEM")
 	if r.Hints != nil {
 		r.Hints.tell(out, "Prefect's events", "without")
 	}
-	r.Store.write(out, "Store", nil)
+	r.Store.tell(out, "Store", "PROBLEM")
 	for _, d := range r.Destinations {
-		d.write(out, fmt.Sprintf("Destination %s (%s)", d.Name, d.Kind), d.Settings)
+		d.tell(out, fmt.Sprintf("Destination %s (%s)", d.Name, d.Kind), "PROBLEM")
+		out.settings("    ", d.rows)
 	}
 	if r.OK {
 		out.printf("\nAll is well.\n")
@@ -50,16 +42,17 @@ func (p *printer) section(title string, lines []string) {
 	}
 }
 
-// write tells one finding, below it the settings in effect.
-func (f finding) write(out *printer, title string, settings map[string]any) {
-	f.tell(out, title, "PROBLEM")
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		text, err := json.Marshal(settings[key])
-		if err != nil { // settings are plain values
-			continue
+// settings tells of each setting its value and where it is from.
+func (p *printer) settings(indent string, settings []config.Setting) {
+	rows := make([][]string, len(settings))
+	for i, s := range settings {
+		value := s.Value
+		if value == "" {
+			value = "-"
 		}
-		out.printf("    %s: %s\n", key, text)
+		rows[i] = []string{s.Name, value, s.Origin}
 	}
+	p.columns(indent, rows)
 }
 
 // tell tells what was found. Bad is the word for what is not well.

@@ -51,6 +51,9 @@ type destinationCheck struct {
 	finding
 	// Settings are those in effect, the defaults included and secrets masked.
 	Settings map[string]any `json:"settings"`
+	// Origins say where each is from, by its path in Settings, such as retry.status_forcelist.
+	Origins map[string]string `json:"origins"`
+	rows    []config.Setting
 }
 
 // Run checks. The exit code is 2 for wrong settings and 1 where something they name does not answer as it should.
@@ -100,7 +103,11 @@ func (p *process) try(ctx context.Context, s settings, report *checkReport) {
 	report.Store = p.tryStore(ctx, s.config.StatePath)
 	report.OK = report.Prefect.OK && report.Store.OK
 	for _, d := range s.destinations {
-		check := destinationCheck{Name: d.Name, Kind: d.Kind, finding: probe(ctx, d), Settings: d.Settings}
+		check := destinationCheck{Name: d.Name, Kind: d.Kind, finding: probe(ctx, d), Settings: d.Settings, Origins: map[string]string{}}
+		for _, setting := range settingsInEffect(d, s.config.OpenLineage, p.getenv) {
+			check.Origins[setting.Name] = setting.Origin
+			check.rows = append(check.rows, setting)
+		}
 		report.OK = report.OK && check.OK
 		report.Destinations = append(report.Destinations, check)
 	}

@@ -1,6 +1,7 @@
 package factory
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
@@ -79,6 +80,7 @@ func (n *node) single(scope string) transport.Destination {
 		if n.name == "" {
 			d.Name = scope + identity(d)
 		}
+		d.Places = map[string]string{"": n.path}
 		name := d.Name
 		d.Transport = fit.New(d.Transport, d.MaxBytes, func(event transport.Event, left fit.Left) { n.reduced(name, event, left) })
 		return d
@@ -98,7 +100,7 @@ func (n *node) group(scope string) transport.Destination {
 	case n.onSuccess:
 		rule, word = composite.AllInOrder, "all in order"
 	}
-	d := transport.Destination{Kind: "composite", Name: scope + n.name}
+	d := transport.Destination{Kind: "composite", Name: scope + n.name, Places: map[string]string{"": n.path}}
 	members := make([]composite.Member, 0, len(n.children))
 	var names, targets []string
 	shown := make([]any, 0, len(n.children))
@@ -109,6 +111,9 @@ func (n *node) group(scope string) transport.Destination {
 		settings := maps.Clone(member.Settings)
 		settings["name"], settings["type"] = member.Name, member.Kind
 		shown = append(shown, settings)
+		for part, place := range member.Places {
+			d.Places[strings.TrimSuffix(fmt.Sprintf("transports[%d].%s", i, part), ".")] = place
+		}
 		if i == 0 || member.Parallel < d.Parallel {
 			d.Parallel = member.Parallel
 		}
@@ -128,6 +133,8 @@ func (n *node) wrap(d transport.Destination, mark bool) transport.Destination {
 	d.Transport = transform.New(n.transformer, d.Transport)
 	d.Settings = maps.Clone(d.Settings)
 	d.Settings["transform"] = n.change
+	d.Places = maps.Clone(d.Places)
+	d.Places["transform"] = n.changePath
 	if mark {
 		d.Name = "transform:" + d.Name
 		if d.After != "" {

@@ -16,6 +16,7 @@ import (
 
 // node is one transport of the configuration: a leaf, or what stands above others.
 type node struct {
+	path     string // in the configuration
 	name     string // configured; may be empty
 	priority int
 
@@ -23,6 +24,7 @@ type node struct {
 	reduced     func(destination string, event transport.Event, left fit.Left)
 	transformer transform.Transformer // with one child
 	change      map[string]any        // the transformer's settings, for people
+	changePath  string                // where those stand in the configuration
 
 	children []*node
 	// onFailure and onSuccess say whether a composite goes on to the next child after one that failed, and after one
@@ -35,7 +37,7 @@ type planner struct{ options Options }
 
 // plan reads one transport and all below it. Its result counts only when the section has no problem.
 func (p planner) plan(s *settings.Section) *node {
-	n := &node{name: parseName(s), priority: parsePriority(s)}
+	n := &node{path: s.Path(), name: parseName(s), priority: parsePriority(s)}
 	kind := s.String("type")
 	switch make, leaf := kinds()[kind]; {
 	case leaf:
@@ -178,6 +180,7 @@ func (p planner) planTransform(s *settings.Section, n *node) {
 			namespaceReplacers[0]+" is the one that there is; for anything else use http and let a small service of yours change the events")
 	default:
 		n.transformer, n.change = parseNamespaceReplacer(properties)
+		n.changePath = properties.Path()
 	}
 	if inner := s.Map("transport"); inner.Empty() {
 		s.Refuse("transport", "is missing", "say where the changed events go")

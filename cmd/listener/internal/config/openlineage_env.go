@@ -88,6 +88,9 @@ func (l *loader) insert(root *node, variable dynamic) {
 		below := at.get(key)
 		if below == nil {
 			below = newMap(Origin{Source: Environment, Name: prefix, prefix: true})
+			if prefix == aliasPrefix && !strings.HasPrefix(variable.origin.Name, aliasPrefix) {
+				below.origin = variable.origin // nobody set a variable of that name: OPENLINEAGE_URL made it
+			}
 			at.put(key, below)
 		}
 		if below.kind != mapping {

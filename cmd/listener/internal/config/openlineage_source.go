@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prefect-openlineage/listener/openlineage"
 )
@@ -40,6 +41,12 @@ func (l *loader) sourceCodeLocation(section *node) {
 	location.RepoURL = openlineage.MaskURI(location.RepoURL)
 	if location.RepoURL == "" {
 		l.warn(section.origin.Where(), "has no effect: there is no repo_url, and no git repository with a remote named origin in %s", l.in.Dir)
+		return
+	}
+	if utf8.RuneCountInString(location.RepoURL) > openlineage.MaxLocationChars {
+		// Marquez refuses every event that holds one.
+		l.warn(section.origin.Where(), "has no effect: the repository's address is longer than %d characters; set a shorter one as repo_url",
+			openlineage.MaxLocationChars)
 		return
 	}
 	location.URL = location.RepoURL

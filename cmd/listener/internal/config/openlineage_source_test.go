@@ -24,6 +24,13 @@ func TestSourceCodeLocation(t *testing.T) {
 	}{
 		{name: "off", yaml: viaNoop + "facets: {source_code_location: {repo_url: x}}\n"},
 		{name: "nothing known", yaml: on},
+		{name: "too long", yaml: viaNoop + "facets: {source_code_location: {disabled: false, repo_url: 'https://h/" + strings.Repeat("x", 246) + "'}}\n"},
+		{
+			name: "long", yaml: viaNoop + "facets: {source_code_location: {disabled: false, repo_url: 'https://u:p@h/" + strings.Repeat("x", 245) + "'}}\n",
+			want: &openlineage.SourceCodeLocationJobFacet{
+				URL: "https://h/" + strings.Repeat("x", 245), RepoURL: "https://h/" + strings.Repeat("x", 245),
+			},
+		},
 		{
 			name: "all set",
 			yaml: viaNoop + "facets: {source_code_location: {disabled: false, repo_url: 'https://u:p@h/x', version: v, tag: t, branch: b, pull_request_number: 7}}\n",
@@ -71,8 +78,12 @@ func TestSourceCodeLocation(t *testing.T) {
 				test.want.Type = "git"
 			}
 			equal(t, test.want, cfg.OpenLineage.Additions.Location)
-			if test.name == "nothing known" {
-				equal(t, []string{ourFile + ":2: facets.source_code_location: has no effect: there is no repo_url, and no git repository with a remote named origin in " + workDir}, lines(warnings))
+			want := map[string]string{
+				"nothing known": "there is no repo_url, and no git repository with a remote named origin in " + workDir,
+				"too long":      "the repository's address is longer than 255 characters; set a shorter one as repo_url",
+			}[test.name]
+			if want != "" {
+				equal(t, []string{ourFile + ":2: facets.source_code_location: has no effect: " + want}, lines(warnings))
 			}
 		})
 	}

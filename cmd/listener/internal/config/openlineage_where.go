@@ -38,6 +38,16 @@ func (o OpenLineage) ExplainWarning(text string) Warning {
 	return Warning{Where: origin.Where(), Text: rest}
 }
 
+// OriginOf says where what stands at a path below transport is from, as Setting.Origin does. False: nothing stands there,
+// so that the default counts.
+func (o OpenLineage) OriginOf(path string) (string, bool) {
+	leaf, origin, _ := o.find(path)
+	if leaf == nil || leaf.value == nil && leaf.kind == scalar {
+		return "", false
+	}
+	return origin.String(), true
+}
+
 // configErrors are all of that kind in a tree of joined errors.
 func configErrors(err error) []*transport.ConfigError {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
