@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,15 +25,29 @@ import (
 
 // belongings are the guard's part of a store.
 type belongings struct {
+	mu    sync.Mutex
 	owner state.Owner
 	known []state.Acquaintance
 }
 
-func (b *belongings) Owner(context.Context) (state.Owner, error) { return b.owner, nil }
+func (b *belongings) Owner(context.Context) (state.Owner, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.owner, nil
+}
 
 func (b *belongings) SetOwner(_ context.Context, owner state.Owner) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.owner = owner
 	return nil
+}
+
+// adopted lets the store go over to another Prefect, as a command beside the daemon does.
+func (b *belongings) adopted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owner.Since = time.Now()
 }
 
 func (b *belongings) Acquaintances(_ context.Context, after time.Time, limit int) ([]state.Acquaintance, error) {
@@ -317,7 +332,7 @@ func TestLoopRestsAtAnotherPrefect(t *testing.T) {
 		g.reset()
 		r := newLoop(t, quiet)
 		r.loop.Poller = g.guard
-		time.AfterFunc(50*time.Second, func() { g.store.owner.Since = time.Now() })
+		time.AfterFunc(50*time.Second, g.store.adopted)
 		_ = r.during(t, 70*time.Second)
 		want := []string{"reading from Prefect is paused", "reading from Prefect is still paused", "reading from Prefect goes on"}
 		if got := r.messages(); strings.Join(got, "; ") != strings.Join(want, "; ") {

@@ -85,7 +85,7 @@ type Loop struct {
 // Run polls until the context ends, which is no error. It returns an error only when nothing more can be stored.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.loadCursor(ctx); err != nil {
-		return err
+		return ignoreStop(ctx, err)
 	}
 	for {
 		started := time.Now()
