@@ -45,7 +45,9 @@ type Hints struct {
 	first     time.Time // when the first was named of those that were never looked for; zero: there is none
 	looked    time.Time // when runs were last read by id
 	full      bool      // that read brought many
+	fresh     bool      // that read looked for runs that were named since the one before
 	fruitless int       // reads in a row that brought nothing
+	lagging   int       // reads in a row that looked for newly named runs and brought nothing
 	relied    bool      // polls are slow
 }
 
@@ -178,10 +180,14 @@ func (h *Hints) next() time.Time {
 	if !h.full {
 		pause = h.every * 3 / 2
 	}
+	if h.lagging > 1 { // rows come later than their events by more than a look: asking as often brings nothing
+		pause = max(pause, min(longestLook, h.every<<min(h.lagging-1, 10)))
+	}
 	return later(h.looked.Add(pause), h.first.Add(gatherHints))
 }
 
 func (h *Hints) pick(now time.Time) prefect.OpenRuns {
+	h.fresh = false
 	var all [2][]uuid.UUID // flow runs and task runs
 	for id, r := range h.runs {
 		kind := 0
@@ -200,6 +206,7 @@ func (h *Hints) pick(now time.Time) prefect.OpenRuns {
 		})
 		all[kind] = ids[:min(len(ids), prefect.MaxPage)]
 		for _, id := range all[kind] {
+			h.fresh = h.fresh || h.runs[id].looked.IsZero()
 			h.runs[id].looked = now
 		}
 	}
@@ -235,9 +242,12 @@ func (h *Hints) followed(c prefect.Changes, bad []prefect.BadRow, stored Stored)
 		}
 	}
 	h.fruitless++
+	if h.fresh {
+		h.lagging++
+	}
 	h.full = settled >= fullLook
 	if settled > 0 {
-		h.fruitless = 0
+		h.fruitless, h.lagging = 0, 0
 	}
 	for id, at := range states(c) {
 		seen := h.seen.get(id)

@@ -295,6 +295,38 @@ func TestHintsOfAThousandTasks(t *testing.T) {
 	})
 }
 
+// While Prefect writes rows down long after their events, asking for them again and again would only burden it more.
+func TestHintsWhileRowsLag(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		run := r.run()
+		time.Sleep(5 * time.Second)
+		before, began := r.prefect.Count(""), time.Now()
+		var tasks []prefect.TaskRun
+		for i := range 200 {
+			at := time.Now()
+			task := prefect.TaskRun{ID: prefecttest.ID(fmt.Sprint("late ", i)), Name: "late-612", TaskKey: "late-0a1b2c3d", DynamicKey: fmt.Sprint("612-", i), FlowRunID: &run}
+			task.State = &prefect.State{Type: prefect.Running, Name: "Running", Timestamp: at}
+			task.StartTime, task.RunCount = &at, 1
+			r.prefect.Announce(task.ID, true, *task.State)
+			tasks = append(tasks, task)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := r.prefect.Count("") - before; n > 20 {
+			t.Errorf("%d requests in %s in which no row came", n, time.Since(began))
+		}
+		for _, task := range tasks {
+			r.prefect.AddTaskRun(task)
+		}
+		shown := time.Now()
+		time.Sleep(5 * time.Second)
+		for _, task := range tasks {
+			r.within(2500*time.Millisecond, task.ID, adapter.Start, shown)
+		}
+	})
+}
+
 // A flood of events is left to the polls, which read many runs in few requests.
 func TestHintsOverrun(t *testing.T) {
 	t.Parallel()
