@@ -17,16 +17,17 @@ const (
 )
 
 // errRollup says that a flow run has more than a rollup takes.
-var errRollup = errors.New("its tasks are too many, or name too many datasets")
+var errRollup = errors.New("its tasks or subflows are too many, or name too many datasets")
 
 // Rollup collects what the task runs of one flow run and of its subflows read and wrote. Rows may come in any order. It
 // holds the datasets and a few words for each task run, and is used by one goroutine.
 type Rollup struct {
-	adapter *Adapter
-	tasks   map[uuid.UUID]*rolledTask
-	reads   map[datasetID]*rolled
-	writes  map[datasetID]*rolled
-	full    bool
+	adapter  *Adapter
+	tasks    map[uuid.UUID]*rolledTask
+	subflows map[uuid.UUID]uuid.UUID // by flow run, the placeholder that is its task
+	reads    map[datasetID]*rolled
+	writes   map[datasetID]*rolled
+	full     bool
 }
 
 type rolledTask struct {
@@ -34,7 +35,7 @@ type rolledTask struct {
 	upstream   []uuid.UUID
 }
 
-// said is what one artifact or asset said of a dataset.
+// said is what artifacts, or assets, said of a dataset.
 type said struct {
 	facets openlineage.Facets
 	at     time.Time
@@ -42,9 +43,12 @@ type said struct {
 
 // rolled is one dataset that tasks read, or wrote.
 type rolled struct {
-	said
-	tasks map[uuid.UUID]struct{}
+	assets, tables said
+	tasks          map[uuid.UUID]struct{}
 }
+
+// facets are what was said of the dataset. As in a task's own end, what a table says counts before what an asset says.
+func (r *rolled) facets() openlineage.Facets { return r.assets.facets.Merge(r.tables.facets) }
 
 // WantsRollup says whether the end of this run is to carry what its tasks read and wrote.
 func (a *Adapter) WantsRollup(s prefect.Snapshot) bool {
@@ -58,7 +62,7 @@ func (a *Adapter) RollsUp() bool { return a.settings.FlowDatasets == FlowDataset
 // NewRollup returns a rollup of nothing yet.
 func (a *Adapter) NewRollup() *Rollup {
 	return &Rollup{
-		adapter: a, tasks: make(map[uuid.UUID]*rolledTask),
+		adapter: a, tasks: make(map[uuid.UUID]*rolledTask), subflows: make(map[uuid.UUID]uuid.UUID),
 		reads: make(map[datasetID]*rolled), writes: make(map[datasetID]*rolled),
 	}
 }
@@ -79,17 +83,34 @@ func (r *Rollup) AddTask(t prefect.TaskRun) {
 	r.tasks[t.ID] = task
 }
 
-// AddArtifact adds an artifact that a task run made.
+// AddSubflow adds a subflow's run that is told about, by its placeholder: what its body reads and writes is done by one
+// of the tasks of the flow run above.
+func (r *Rollup) AddSubflow(flowRun uuid.UUID, placeholder prefect.TaskRun) {
+	r.AddTask(placeholder)
+	r.subflows[flowRun] = placeholder.ID
+}
+
+// Overflow notes that there is more than was added: the rollup is of no use then.
+func (r *Rollup) Overflow() { r.full = true }
+
+// AddArtifact adds an artifact that a task run or a subflow's body made.
 func (r *Rollup) AddArtifact(artifact prefect.Artifact) {
-	if artifact.TaskRunID != nil {
-		r.add(*artifact.TaskRunID, prefect.Snapshot{Artifacts: []prefect.Artifact{artifact}}, artifact.Created)
+	var task uuid.UUID
+	switch {
+	case artifact.TaskRunID != nil:
+		task = *artifact.TaskRunID
+	case artifact.FlowRunID != nil:
+		task = r.subflows[*artifact.FlowRunID]
 	}
+	tables := func(d *rolled) *said { return &d.tables }
+	r.add(task, prefect.Snapshot{Artifacts: []prefect.Artifact{artifact}}, artifact.Created, tables)
 }
 
 // AddAssets adds the asset events of a task run.
 func (r *Rollup) AddAssets(task uuid.UUID, events []prefect.AssetEvent) {
 	if len(events) > 0 {
-		r.add(task, prefect.Snapshot{Assets: events}, events[len(events)-1].Occurred)
+		assets := func(d *rolled) *said { return &d.assets }
+		r.add(task, prefect.Snapshot{Assets: events}, events[len(events)-1].Occurred, assets)
 	}
 }
 
@@ -101,27 +122,28 @@ func (r *Rollup) Full() error {
 	return nil
 }
 
-func (r *Rollup) add(id uuid.UUID, s prefect.Snapshot, at time.Time) {
+// add adds what was said at a time, to that part of what is known of each dataset.
+func (r *Rollup) add(id uuid.UUID, s prefect.Snapshot, at time.Time, part func(*rolled) *said) {
 	if _, told := r.tasks[id]; !told {
 		return
 	}
 	s.TaskRun = &prefect.TaskRun{ID: id}
 	f := r.adapter.datasets(s, Told{ID: id, Kind: TaskRun}) // its warnings were given with the task's own end
-	r.note(r.reads, id, f.inputs, at)
-	r.note(r.writes, id, f.outputs, at)
+	r.note(r.reads, id, f.inputs, at, part)
+	r.note(r.writes, id, f.outputs, at, part)
 	if len(r.reads)+len(r.writes) > MaxRolledDatasets {
 		r.full = true
 	}
 }
 
-func (r *Rollup) note(in map[datasetID]*rolled, task uuid.UUID, datasets []openlineage.Dataset, at time.Time) {
+func (r *Rollup) note(in map[datasetID]*rolled, task uuid.UUID, datasets []openlineage.Dataset, at time.Time, part func(*rolled) *said) {
 	for _, d := range datasets {
 		key := datasetID{d.Namespace, d.Name}
 		if in[key] == nil {
 			in[key] = &rolled{tasks: make(map[uuid.UUID]struct{})}
 		}
 		in[key].tasks[task] = struct{}{}
-		in[key].hear(d.Facets, at)
+		part(in[key]).hear(d.Facets, at)
 	}
 }
 
@@ -139,11 +161,11 @@ func (r *Rollup) into(f *found) {
 	inputs, outputs := make(datasetSet), make(datasetSet)
 	for id, read := range r.reads {
 		if r.fromOutside(id, read) {
-			inputs.add(id, read.facets, openlineage.Facets{})
+			inputs.add(id, read.facets(), openlineage.Facets{})
 		}
 	}
 	for id, write := range r.writes {
-		outputs.add(id, write.facets, openlineage.Facets{})
+		outputs.add(id, write.facets(), openlineage.Facets{})
 	}
 	inputs.merge(setOf(f.inputs))
 	outputs.merge(setOf(f.outputs))

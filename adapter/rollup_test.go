@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -164,5 +165,26 @@ func TestRollupBounds(t *testing.T) {
 	}
 	if err := many.Full(); err == nil {
 		t.Error("one task more is taken")
+	}
+}
+
+// TestRollupBelievesTablesBeforeAssets merges what a task's artifact and its asset say of one dataset as the task's own end
+// does.
+func TestRollupBelievesTablesBeforeAssets(t *testing.T) {
+	t.Parallel()
+	a := newAdapter(t, func(s *adapter.Settings) { s.FlowDatasets = adapter.FlowDatasetsRollup })
+	task := rolledTask{name: "make", start: 1, end: 2, writes: []string{"t"}}
+	roll := a.NewRollup()
+	roll.AddTask(task.row())
+	for _, artifact := range task.artifacts() {
+		roll.AddArtifact(artifact)
+	}
+	roll.AddAssets(task.row().ID, []prefect.AssetEvent{{
+		Name: "prefect.asset.materialization.succeeded", Occurred: at(3),
+		Asset: prefect.Asset{Key: "duckdb:///w/t", Description: "by the asset"},
+	}})
+	_, body := rolledEnd(t, a, roll)
+	if text := string(body); !strings.Contains(text, "by make") || strings.Contains(text, `"description":"by the asset"`) || !strings.Contains(text, "prefect_asset") {
+		t.Errorf("the end says %s", body)
 	}
 }

@@ -20,6 +20,21 @@ func (n naming) of(ref FlowRef) (*Flow, *Deployment) {
 	return n.flows[ref.FlowID], n.deployments[ref.DeploymentID]
 }
 
+// Names reads the flow and the deployment of each flow run, as Snapshots does. What is not there is nil.
+func (r *Reader) Names(ctx context.Context, of map[uuid.UUID]FlowRef) (map[uuid.UUID]Snapshot, error) {
+	names, err := r.names(ctx, of) // a bad row among them was given with the flow run's snapshot
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[uuid.UUID]Snapshot, len(of))
+	for id, ref := range of {
+		var s Snapshot
+		s.Flow, s.Deployment = names.of(ref)
+		found[id] = s
+	}
+	return found, nil
+}
+
 // names reads the flows and deployments that refs name.
 func (r *Reader) names(ctx context.Context, refs map[uuid.UUID]FlowRef) (naming, error) {
 	flowIDs, deploymentIDs := newIDSet(), newIDSet()

@@ -44,15 +44,15 @@ func (r *Reader) AnyOpenTaskRun(ctx context.Context, flowRuns []uuid.UUID) (Task
 	return TaskRun{}, false, nil
 }
 
-// EachTable reads all table artifacts that task runs of flow runs made, a page at a time. It ends with the first error
-// that take returns.
+// EachTable reads all table artifacts that flow runs and their task runs made, a page at a time. It ends with the first
+// error that take returns.
 func (r *Reader) EachTable(ctx context.Context, flowRuns []uuid.UUID, take func([]Artifact) error) error {
 	src := newPages("artifacts", r.api.Artifacts, r.api.PageLimit())
 	for some := range slices.Chunk(flowRuns, wholeFlowRuns) {
 		q := ArtifactQuery{FlowRunID: &AnyID{Any: some}, Type: &AnyText{Any: []string{"table"}}}
 		err := walkOffsets(ctx, src, Filter{Artifacts: &q}, byID(func(a Artifact) uuid.UUID { return a.ID }),
 			func(page Page[Artifact]) (bool, error) {
-				return true, take(slices.DeleteFunc(page.Rows, func(a Artifact) bool { return a.TaskRunID == nil }))
+				return true, take(page.Rows)
 			})
 		if err != nil {
 			return fmt.Errorf("reading all artifacts of %d flow runs: %w", len(some), err)

@@ -65,8 +65,8 @@ func (p *portion) recall(ctx context.Context, ids []uuid.UUID) error {
 		return fmt.Errorf("reading %d ledger entries: %w", len(ask), err)
 	}
 	for id, told := range entries {
-		if p.mode.Resend && told.Ruling.Silent() {
-			continue // who sends again may have changed the rules for it
+		if p.decidesAnew(told) {
+			continue
 		}
 		p.known[id] = told
 		if told.Phase != adapter.Unsaid {
@@ -75,6 +75,10 @@ func (p *portion) recall(ctx context.Context, ids []uuid.UUID) error {
 	}
 	return nil
 }
+
+// decidesAnew says whether a run that was kept back is decided about once more: who sends again may have changed the
+// rules for it.
+func (p *portion) decidesAnew(told adapter.Told) bool { return p.mode.Resend && told.Ruling.Silent() }
 
 // news picks the rows of which there may be something to tell.
 func (p *portion) news() ([]prefect.FlowRun, []prefect.TaskRun) {

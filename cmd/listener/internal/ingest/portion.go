@@ -41,7 +41,7 @@ type portion struct {
 	// held are runs whose end waits for what belongs to it, again those whose last end is told once more if it names more
 	// datasets by now.
 	held, again map[uuid.UUID]bool
-	// rollups are what the tasks of flow runs read and wrote.
+	// rollups are what the tasks of flow runs read and wrote; nil: too much.
 	rollups map[uuid.UUID]*adapter.Rollup
 	// goods are, by job, the completed runs of this portion that named datasets.
 	goods map[[2]string][]good
@@ -114,7 +114,7 @@ func (p *portion) tellOne(s prefect.Snapshot, last []adapter.Edge) {
 	if !pinned {
 		return
 	}
-	if p.mustWait(s) {
+	if !p.again[id] && p.mustWait(s) {
 		p.leave(id)
 		return
 	}

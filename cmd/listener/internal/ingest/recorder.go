@@ -34,9 +34,11 @@ type Reader interface {
 	ReadAhead(ctx context.Context, flowRuns []prefect.FlowRun, taskRuns []prefect.TaskRun) error
 	FlowRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.FlowRun, []prefect.BadRow, error)
 	TaskRunsByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]prefect.TaskRun, []prefect.BadRow, error)
+	// Names reads the flow and the deployment of each flow run.
+	Names(ctx context.Context, of map[uuid.UUID]prefect.FlowRef) (map[uuid.UUID]prefect.Snapshot, error)
 	Server(ctx context.Context) (prefect.Server, error)
 
-	// What a flow run's tasks made, a page at a time.
+	// What a flow run and its tasks made, a page at a time.
 	EachTaskRun(ctx context.Context, flowRuns []uuid.UUID, take func([]prefect.TaskRun) error) error
 	EachTable(ctx context.Context, flowRuns []uuid.UUID, take func([]prefect.Artifact) error) error
 	AnyOpenTaskRun(ctx context.Context, flowRuns []uuid.UUID) (prefect.TaskRun, bool, error)

@@ -79,16 +79,9 @@ func (p *portion) unsettled(ctx context.Context, s prefect.Snapshot) (time.Durat
 	return min(max(rollupSoon, age/4), rollupSlow, p.adapter.Grace()-age+time.Second), nil
 }
 
-// tree is the flow runs below some roots, each with the roots that it belongs to.
-type tree struct {
-	rootsOf map[uuid.UUID][]uuid.UUID
-	rolls   map[uuid.UUID]*adapter.Rollup // by root
-	since   time.Time
-}
-
 // rollUp reads the tasks of flow runs and of their subflows, and what they made.
 func (p *portion) rollUp(ctx context.Context, roots []uuid.UUID) error {
-	t := tree{rootsOf: map[uuid.UUID][]uuid.UUID{}, rolls: map[uuid.UUID]*adapter.Rollup{}}
+	t := newTree()
 	level := map[uuid.UUID][]uuid.UUID{}
 	for _, root := range roots {
 		t.rolls[root] = p.adapter.NewRollup()
@@ -98,11 +91,24 @@ func (p *portion) rollUp(ctx context.Context, roots []uuid.UUID) error {
 		}
 	}
 	for depth := 0; len(level) > 0 && depth < maxAncestors && len(t.rootsOf) < maxRollFlows; depth++ {
-		below, err := p.rollTasks(ctx, t, level)
+		below, err := p.rollLevel(ctx, t, level)
 		if err != nil {
 			return err
 		}
 		level = below
+	}
+	if len(level) > 0 && len(roots) > 1 { // too many together
+		for _, root := range roots {
+			if err := p.rollUp(ctx, []uuid.UUID{root}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, above := range level {
+		for _, root := range above {
+			t.rolls[root].Overflow()
+		}
 	}
 	if err := p.rollTables(ctx, t); err != nil {
 		return err
@@ -114,21 +120,33 @@ func (p *portion) rollUp(ctx context.Context, roots []uuid.UUID) error {
 		if err := roll.Full(); err != nil {
 			p.warnings = append(p.warnings, adapter.Warning{Rule: "rollup-refused", Run: root,
 				Message: fmt.Sprintf("flow run %s goes out without the datasets of its tasks: %v", root, err)})
-			continue
+			roll = nil
 		}
 		p.rollups[root] = roll
 	}
 	return nil
 }
 
-// rollTasks reads the task runs of one level and returns the subflows below it.
-func (p *portion) rollTasks(ctx context.Context, t tree, level map[uuid.UUID][]uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+// rollLevel reads the task runs of one level and returns the subflows below it.
+func (p *portion) rollLevel(ctx context.Context, t tree, level map[uuid.UUID][]uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	for id, roots := range level {
 		t.rootsOf[id] = append(t.rootsOf[id], roots...)
 	}
+	if err := p.nameLevel(ctx, t, sortedIDs(level)); err != nil {
+		return nil, err
+	}
+	for id, roots := range level {
+		placeholder, ok := t.placeholders[id]
+		if !ok || t.flows[id].silent() {
+			continue
+		}
+		for _, root := range roots {
+			t.rolls[root].AddSubflow(id, placeholder)
+		}
+	}
 	below := map[uuid.UUID][]uuid.UUID{}
 	err := p.reader.EachTaskRun(ctx, sortedIDs(level), func(rows []prefect.TaskRun) error {
-		silent, err := p.silentTasks(ctx, rows)
+		silent, err := p.silentTasks(ctx, t, rows)
 		if err != nil {
 			return err
 		}
@@ -138,6 +156,7 @@ func (p *portion) rollTasks(ctx context.Context, t tree, level map[uuid.UUID][]u
 			}
 			roots := level[*row.FlowRunID]
 			if child, ok := row.ChildFlowRun(); ok {
+				t.placeholders[child] = row
 				for _, root := range roots {
 					if !slices.Contains(t.rootsOf[child], root) && !slices.Contains(below[child], root) {
 						below[child] = append(below[child], root)
@@ -155,33 +174,6 @@ func (p *portion) rollTasks(ctx context.Context, t tree, level map[uuid.UUID][]u
 		return nil
 	})
 	return below, err
-}
-
-// silentTasks says which task runs are not told about: neither are their datasets.
-func (p *portion) silentTasks(ctx context.Context, rows []prefect.TaskRun) (map[uuid.UUID]bool, error) {
-	var ids, flows []uuid.UUID
-	for _, row := range rows {
-		ids = append(ids, row.ID)
-		if row.FlowRunID != nil {
-			flows = append(flows, *row.FlowRunID)
-		}
-	}
-	if err := p.recall(ctx, flows); err != nil {
-		return nil, err
-	}
-	entries, err := p.ledger.Told(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("reading %d ledger entries: %w", len(ids), err)
-	}
-	silent := map[uuid.UUID]bool{}
-	for _, row := range rows {
-		told, ok := entries[row.ID]
-		if !ok {
-			told, _ = p.adapter.Pin(prefect.Snapshot{TaskRun: &row}, p.flowEntry(&row))
-		}
-		silent[row.ID] = told.Ruling.Silent()
-	}
-	return silent, nil
 }
 
 func (p *portion) rollTables(ctx context.Context, t tree) error {

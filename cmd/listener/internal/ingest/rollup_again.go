@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -10,36 +11,50 @@ import (
 	"github.com/prefect-openlineage/listener/prefect"
 )
 
-// rolledRuns are the datasets that ends of flow runs named, by flow run: a task run that is recorded after its flow run's
-// end was told is news for that end only if it names others. It is kept in memory, since it only spares work.
+// rolledRuns are the datasets that are known of the ends of flow runs, by flow run: a task run that is recorded after its
+// flow run's end was told is news for that end only if it names others. It is kept in memory, since it only spares work.
+// Nothing it can name is news for a flow run with a nil set, whose tasks are too many.
 type rolledRuns map[uuid.UUID]map[adapter.Edge]bool
 
-func (r rolledRuns) keep(run uuid.UUID, edges []adapter.Edge) {
+// place is a dataset and what it is to a run.
+func place(e adapter.Edge) adapter.Edge {
+	return adapter.Edge{Namespace: e.Namespace, Name: e.Name, Output: e.Output}
+}
+
+func (r rolledRuns) keep(run uuid.UUID, known map[adapter.Edge]bool) {
 	if len(r) >= maxRolled {
 		for id := range r { // any: who is forgotten is rolled up once more
 			delete(r, id)
 			break
 		}
 	}
-	named := make(map[adapter.Edge]bool, len(edges))
-	for _, e := range edges {
-		named[adapter.Edge{Namespace: e.Namespace, Name: e.Name}] = true
-	}
-	r[run] = named
+	r[run] = known
 }
 
-// lacks says whether an end of the flow run may have named less than these.
+// lacks says whether an end of the flow run may have known less than these.
 func (r rolledRuns) lacks(run uuid.UUID, edges []adapter.Edge) bool {
-	named, ok := r[run]
+	known, ok := r[run]
 	if !ok {
 		return true
 	}
-	for _, e := range edges {
-		if !named[adapter.Edge{Namespace: e.Namespace, Name: e.Name}] {
-			return true
+	return known != nil && slices.ContainsFunc(edges, func(e adapter.Edge) bool { return !known[place(e)] })
+}
+
+// keepRolled remembers what the ends told in this portion know.
+func (p *portion) keepRolled() {
+	for id, roll := range p.rollups {
+		if p.known[id].Phase != adapter.Ended {
+			continue
 		}
+		var known map[adapter.Edge]bool
+		if roll != nil {
+			known = map[adapter.Edge]bool{}
+			for _, e := range slices.Concat(roll.Edges(), p.edges[id]) {
+				known[place(e)] = true
+			}
+		}
+		p.rolled.keep(id, known)
 	}
-	return false
 }
 
 // retellFlows tells ends of flow runs once more that were told before one of their tasks was recorded, with its datasets.
@@ -47,28 +62,10 @@ func (p *portion) retellFlows(ctx context.Context) error {
 	if !p.adapter.RollsUp() || p.mode.again() {
 		return nil
 	}
-	for id := range p.rollups {
-		p.rolled.keep(id, p.edges[id])
-	}
-	var late []uuid.UUID
-	seen := map[uuid.UUID]bool{}
-	for _, s := range p.tasks {
-		edges := p.edges[s.TaskRun.ID]
-		if s.TaskRun.FlowRunID == nil || len(edges) == 0 {
-			continue
-		}
-		for id := *s.TaskRun.FlowRunID; id != uuid.Nil && !seen[id]; id = p.known[id].FlowRunID {
-			if err := p.recall(ctx, []uuid.UUID{id}); err != nil {
-				return err
-			}
-			if told := p.known[id]; told.Phase == adapter.Ended && !told.Ruling.Silent() && p.rolled.lacks(id, edges) {
-				seen[id] = true
-				late = append(late, id)
-			}
-		}
-	}
-	if len(late) == 0 {
-		return nil
+	p.whenStored(p.keepRolled)
+	late, err := p.lateFlows(ctx)
+	if err != nil || len(late) == 0 {
+		return err
 	}
 	rows, _, err := p.reader.FlowRunsByID(ctx, late)
 	if err != nil {
@@ -86,6 +83,12 @@ func (p *portion) retellFlows(ctx context.Context) error {
 		return fmt.Errorf("reading the details of %d flow runs whose tasks came late: %w", len(list), err)
 	}
 	for _, s := range snapshots {
+		p.flows[s.FlowRun.ID] = s
+	}
+	if err := p.gatherUpstreams(ctx); err != nil {
+		return err
+	}
+	for _, s := range snapshots {
 		if err := p.rollUpAgain(ctx, s); err != nil {
 			return err
 		}
@@ -93,12 +96,37 @@ func (p *portion) retellFlows(ctx context.Context) error {
 	return nil
 }
 
+// lateFlows returns the flow runs above this portion's task runs that were told before and may lack their datasets.
+func (p *portion) lateFlows(ctx context.Context) ([]uuid.UUID, error) {
+	var late []uuid.UUID
+	seen := map[uuid.UUID]bool{}
+	for _, s := range p.tasks {
+		edges := p.edges[s.TaskRun.ID]
+		if s.TaskRun.FlowRunID == nil || len(edges) == 0 {
+			continue
+		}
+		id := *s.TaskRun.FlowRunID
+		for depth := 0; depth < maxAncestors && id != uuid.Nil; depth++ {
+			if err := p.recall(ctx, []uuid.UUID{id}); err != nil {
+				return nil, err
+			}
+			told := p.known[id]
+			_, rolledNow := p.rollups[id]
+			if !seen[id] && !rolledNow && told.Phase == adapter.Ended && !told.Ruling.Silent() && p.rolled.lacks(id, edges) {
+				seen[id] = true
+				late = append(late, id)
+			}
+			id = told.FlowRunID
+		}
+	}
+	return late, nil
+}
+
 func (p *portion) rollUpAgain(ctx context.Context, s prefect.Snapshot) error {
-	id := s.FlowRun.ID
-	p.flows[id] = s
 	if !p.adapter.WantsRollup(s) {
 		return nil
 	}
+	id := s.FlowRun.ID
 	if err := p.rollUp(ctx, []uuid.UUID{id}); err != nil {
 		return err
 	}
@@ -107,10 +135,5 @@ func (p *portion) rollUpAgain(ctx context.Context, s prefect.Snapshot) error {
 		return err
 	}
 	p.tellOne(s, last)
-	if edges, ok := p.edges[id]; ok {
-		p.rolled.keep(id, edges)
-	} else {
-		p.rolled.keep(id, p.rollups[id].Edges())
-	}
 	return nil
 }
