@@ -189,6 +189,11 @@ func TestProblems(t *testing.T) {
 		{"nothing to send to", m{"type": "transform", "transformer_class": replacer, "transformer_properties": m{"new_job_namespace": "n"}}, "transport.transport: is missing; say where the changed events go"},
 		{"no namespace", m{"type": "transform", "transport": http("h"), "transformer_class": replacer}, "transport.transformer_properties.new_job_namespace: is missing"},
 		{"inside a transform", transformed(m{"type": "http"}), "transport.transport.url: is missing; set it to the consumer's address, such as http://marquez:5000"},
+		{"no token endpoint", m{"type": "http", "url": "http://h", "auth": m{"type": "jwt", "apiKey": "k"}}, "transport.auth.tokenEndpoint: is missing"},
+		{"no secret and a broken token endpoint", m{"type": "async_http", "url": "http://h", "auth": m{"type": "oauth2", "clientId": "i", "tokenEndpoint": "h"}},
+			"transport.auth.clientSecret: is missing; set it, or the path of a file that holds it as clientSecretFile\n" +
+				"transport.auth.tokenEndpoint: is not an http or https address"},
+		{"an sslContext that is no map", m{"type": "http", "url": "http://h", "sslContext": "x"}, "transport.sslContext: must be a map, not a text"},
 		{"a CA that is not there", m{"type": "http", "url": "https://h", "verify": "/does/not/exist"}, "transport.verify: reading the CA: stat /does/not/exist: no such file or directory"},
 		{"a client certificate that is not there", m{"type": "http", "url": "https://h", "sslContext": m{"clientCertPath": "/does/not/exist"}}, "transport.sslContext: reading the client certificate: open /does/not/exist: no such file or directory"},
 	}

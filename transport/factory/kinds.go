@@ -82,7 +82,7 @@ func buildHTTP(s *settings.Section, o Options, async bool) transport.Destination
 			}
 		}
 	}
-	if !s.Map("sslContext").Empty() {
+	if s.Has("sslContext") {
 		key = "sslContext"
 	}
 	t, err := httptransport.New(c, httptransport.Options{UserAgent: o.UserAgent, Now: o.Now})

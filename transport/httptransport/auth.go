@@ -84,7 +84,16 @@ type Token struct {
 
 const defaultBuffer = 120 * time.Second
 
+// parseAuth reads how events are authorised. Without an endpoint there is nothing to make of a kind that needs one.
 func parseAuth(s *settings.Section) Auth {
+	a := parseKind(s)
+	if (a.Kind == AuthJWT || a.Kind == AuthOAuth2) && a.Token.Endpoint == nil {
+		return Auth{}
+	}
+	return a
+}
+
+func parseKind(s *settings.Section) Auth {
 	if s.Empty() {
 		return Auth{}
 	}
