@@ -2,6 +2,7 @@ package factory_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func FuzzBuild(f *testing.F) {
 		}
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, one := range joined.Unwrap() {
-				if wrong, ok := one.(*transport.ConfigError); !ok || !strings.HasPrefix(wrong.Path, "transport") {
+				if wrong, ok := errors.AsType[*transport.ConfigError](one); !ok || !strings.HasPrefix(wrong.Path, "transport") {
 					t.Errorf("%v", one)
 				}
 			}
