@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,16 @@ func TestWrongSettingsShowNoSecret(t *testing.T) {
 		"a broken transport":         {`OPENLINEAGE__TRANSPORT={"type": "http", "auth": {"apiKey": "` + secret("cut")},
 		"a wrong kind of auth":       {`OPENLINEAGE__TRANSPORT={"type": "http", "url": "http://h", "auth": "` + secret("text") + `"}`},
 		"a secret as a key":          {`OPENLINEAGE__TRANSPORT={"type": "http", "url": "http://h", "auth": {"type": "nothing", "` + secret("as-key") + `": 1}}`},
+		"an oauth2 without its id":   {`OPENLINEAGE__TRANSPORT={"type": "http", "url": "http://h", "auth": {"type": "oauth2", "clientSecret": "` + secret("client") + `", "tokenEndpoint": "http://h/t?x=` + secret("query") + `"}}`},
+		"a wrong token endpoint":     {`OPENLINEAGE__TRANSPORT={"type": "http", "url": "http://h", "auth": {"type": "jwt", "apiKey": "` + secret("jwt") + `", "tokenEndpoint": "u:` + secret("endpoint") + `@h/t"}}`},
+		"a key in place of a path":   {`OPENLINEAGE__TRANSPORT={"type": "http", "url": "https://h", "sslContext": {"clientKeyPath": "-----BEGIN PRIVATE KEY-----\n` + secret("pem-path") + `"}}`},
+		"a certificate that is none": {"OPENLINEAGE__TRANSPORT=" + pem(t)},
+		"a filter that is broken":    {`OPENLINEAGE__FILTERS=[{"type": "regex", "regex": "postgresql://u:` + secret("filter") + `@h/(db"}]`},
+		"a filter with a token":      {`OPENLINEAGE__FILTERS=[{"type": "regex", "regex": "(?<=x)token=` + secret("filter-token") + `"}]`},
+		"a filter of no type":        {`OPENLINEAGE__FILTERS=[{"type": "https://u:` + secret("filter-type") + `@h"}]`},
+		"a secret for a tag's map":   {`OPENLINEAGE__TAGS__RUN__TOKEN={"x": "` + secret("tag") + `"}`},
+		"a repository for a switch":  {"OPENLINEAGE__FACETS__SOURCE_CODE_LOCATION__DISABLED=https://u:" + secret("switch") + "@h"},
+		"a trimmer with a password":  {"OPENLINEAGE__DATASET={\"reducing_enabled\": true, \"extra_trimmers\": \"https://u:" + secret("trimmer") + "@h\"}"},
 		"a wrong url":                {"OPENLINEAGE_URL=http://u:" + secret("url") + "@h:port"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +120,16 @@ func TestWrongSettingsShowNoSecret(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pem is a transport whose client certificate is a file with something else in it.
+func pem(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "client.pem")
+	if err := os.WriteFile(path, []byte("-----BEGIN "+secret("pem")+" KEY-----\n"+secret("pem-body")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return `{"type": "http", "url": "https://h", "sslContext": {"clientCertPath": "` + path + `", "clientKeyPath": "` + path + `"}}`
 }
 
 type output struct{ name, text string }

@@ -56,7 +56,7 @@ func read[T any](l *loader, from raw, unset T, show func(T) string, parse func(s
 	if from.text != "" {
 		var err error
 		if value, err = parse(from.text); err != nil {
-			l.problem(from.where(), maskURL(from.text), err)
+			l.problem(from.where(), from.text, err)
 			return unset
 		}
 	}
@@ -73,7 +73,7 @@ func (r raw) where() string {
 }
 
 func (l *loader) problem(where, value string, takes error) {
-	l.problems = append(l.problems, Problem{Where: where, Value: value, Takes: takes.Error()})
+	l.problems = append(l.problems, Problem{Where: where, Value: shown(value), Takes: takes.Error()})
 }
 
 // warn notes a warning once: the parts of one variable's value often share theirs.

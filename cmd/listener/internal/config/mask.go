@@ -3,6 +3,8 @@ package config
 import (
 	"regexp"
 	"strings"
+
+	"github.com/prefect-openlineage/listener/openlineage"
 )
 
 // userinfo reaches to the last @, since a password may hold any other sign when it was not written as a URL wants it.
@@ -19,6 +21,20 @@ func maskURL(text string) string {
 		return pathQuery.ReplaceAllString(text, "?"+Redacted)
 	}
 	return query.ReplaceAllString(userinfo.ReplaceAllString(text, "://"+Redacted+"@"), "$1?"+Redacted)
+}
+
+var (
+	// bareUser is user:password@ without the scheme before it, as in an address that is wrong for that very reason.
+	bareUser = regexp.MustCompile(`[^\s"'/:@]+:[^\s"'/@]+@`)
+	// pemText is a key or a certificate where its path belongs.
+	pemText = regexp.MustCompile(`(?s)-----BEGIN.*`)
+)
+
+// shown is a value as it may be repeated to people: what looks like a secret in it is starred out, wherever the value
+// stands, since a secret is easily put into the wrong place.
+func shown(text string) string {
+	text = pemText.ReplaceAllString(text, Redacted)
+	return maskURL(openlineage.MaskText(bareUser.ReplaceAllString(text, Redacted+"@")))
 }
 
 // secretWords mark the keys of a transport whose values are secrets, compared without case, dots and dashes. Keys

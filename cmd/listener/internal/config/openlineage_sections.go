@@ -67,7 +67,7 @@ func (l *loader) noteSections(root *node) {
 	for _, name := range root.keys {
 		if name != "transport" && slices.Contains(sectionNames, name) {
 			root.fields[name].walk(name, func(path string, leaf *node) {
-				value := maskURL(scalarText(leaf))
+				value := shown(scalarText(leaf))
 				if leaf.digits != "" {
 					value = leaf.digits // as it counts here
 				}

@@ -68,7 +68,7 @@ func (o OpenLineage) problem(path, takes string) Problem {
 	problem := Problem{Where: origin.Where(), Takes: takes}
 	if leaf != nil && leaf.kind == scalar && !hidden {
 		if text := scalarText(leaf); !brokenJSON(text) {
-			problem.Value = maskURL(text)
+			problem.Value = shown(text)
 		}
 	}
 	return problem
@@ -160,7 +160,7 @@ func sameKey(a, b string) bool {
 func (l *loader) noteTransport(transport *node) {
 	transport.walk("transport", func(path string, leaf *node) {
 		text := scalarText(leaf)
-		value := maskURL(text)
+		value := shown(text)
 		if leaf.kind == scalar && (hiddenPath(path) || brokenJSON(text)) {
 			value = Redacted
 		}
