@@ -126,21 +126,25 @@ func (h *Hints) sayUp() {
 	h.log.Info("Prefect's events are heard over its websocket")
 }
 
+// sayDown warns where somebody should look: a server that has no events is as good as another, only slower.
 func (h *Hints) sayDown(err error) {
-	kind, never := "lost", true
+	kind, never, none := "lost", true, false
 	fault, ok := errors.AsType[*Error](err)
 	if ok {
-		kind, never = fault.Reason, refused(fault)
+		kind, never, none = fault.Reason, refused(fault), fault.Kind == ErrRefused //nolint:errorlint // Kind is one of the package's own
 	}
 	if kind == h.said {
 		return
 	}
 	h.said = kind
-	if never {
+	switch {
+	case none:
+		h.log.Info("Prefect's events cannot be heard here; runs are found by polling alone (LISTENER_HINTS=off leaves the websocket out)", zap.Error(err))
+	case never:
 		h.log.Warn("Prefect's events cannot be heard; runs are found by polling alone (LISTENER_HINTS=off leaves the websocket out)", zap.Error(err))
-		return
+	default:
+		h.log.Info("Prefect's websocket is away; runs are found by polling alone until it is back", zap.Error(err))
 	}
-	h.log.Info("Prefect's websocket is away; runs are found by polling alone until it is back", zap.Error(err))
 }
 
 // TryHints connects, proves who is asking and hears a sign of life, and closes the connection again. Its error says in

@@ -225,7 +225,8 @@ func (c *Client) socketRefused(ctx context.Context, req *http.Request, resp *htt
 	case status == http.StatusSwitchingProtocols, status < http.StatusMultipleChoices:
 		fault.Kind, fault.Detail, fault.Hint = ErrNotPrefect, "what answers there is no websocket", notThrough
 	case status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
-		status == http.StatusUpgradeRequired, status == http.StatusNotImplemented, status == http.StatusBadRequest:
+		status == http.StatusUpgradeRequired, status == http.StatusNotImplemented, status == http.StatusBadRequest,
+		status == http.StatusInternalServerError: // Prefect 2 answers so while its events are off
 		fault.Kind, fault.Hint = ErrRefused, notThrough
 	}
 	return fault

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/prefect-openlineage/listener/prefect"
@@ -224,18 +225,22 @@ func TestHintsRefused(t *testing.T) {
 		prepare func(*prefecttest.Server)
 		options []prefecttest.Option
 		says    string
+		level   zapcore.Level
 	}{
-		{"by a server without events", nil, nil, "403 Forbidden"},
+		{"by a server without events", nil, nil, "403 Forbidden", zap.InfoLevel},
+		{"by a server whose events are off", func(s *prefecttest.Server) {
+			s.FaultAlways(prefecttest.Path("/events/out"), prefecttest.Status(http.StatusInternalServerError))
+		}, []prefecttest.Option{prefecttest.Version(prefecttest.V2_20)}, "500 Internal Server Error", zap.InfoLevel},
 		{"by a proxy that knows no websockets", func(s *prefecttest.Server) {
 			s.FaultAlways(prefecttest.Path("/events/out"), prefecttest.Answer(http.StatusUpgradeRequired, "text/plain", "no"))
-		}, []prefecttest.Option{prefecttest.Socket()}, "426 Upgrade Required"},
+		}, []prefecttest.Option{prefecttest.Socket()}, "426 Upgrade Required", zap.InfoLevel},
 		{"by a proxy that lets it through as a page", func(s *prefecttest.Server) {
 			s.FaultAlways(prefecttest.Path("/events/out"), prefecttest.LoginPage())
-		}, []prefecttest.Option{prefecttest.Socket()}, "no websocket"},
+		}, []prefecttest.Option{prefecttest.Socket()}, "no websocket", zap.WarnLevel},
 		{"by a wrong address", func(s *prefecttest.Server) {
 			s.FaultAlways(prefecttest.Path("/events/out"), prefecttest.Status(http.StatusNotFound))
-		}, []prefecttest.Option{prefecttest.Socket()}, "404 Not Found"},
-		{"for its credentials", nil, []prefecttest.Option{prefecttest.Socket(), prefecttest.BasicAuth("admin:pw")}, "Invalid token"},
+		}, []prefecttest.Option{prefecttest.Socket()}, "404 Not Found", zap.InfoLevel},
+		{"for its credentials", nil, []prefecttest.Option{prefecttest.Socket(), prefecttest.BasicAuth("admin:pw")}, "Invalid token", zap.WarnLevel},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,7 +256,7 @@ func TestHintsRefused(t *testing.T) {
 				if n := server.Count("/events/out"); n < 9 || n > 13 {
 					t.Errorf("%d tries in an hour", n)
 				}
-				if logs.Len() != 1 || !strings.Contains(fmt.Sprint(logs.All()[0].ContextMap()), test.says) {
+				if logs.Len() != 1 || !strings.Contains(fmt.Sprint(logs.All()[0].ContextMap()), test.says) || logs.All()[0].Level != test.level {
 					t.Errorf("the log: %v", logs.All())
 				}
 				before := server.Count("/events/out")
