@@ -7,10 +7,11 @@ LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.dat
 
 PYTHON  ?= python3
 VENV    := .cache/venv
-# Servers of other versions, each in an environment of its own. Prefect 2 needs a Python older than 3.13.
-OTHERS  ?= 3.4.25 3.6.0
+# Servers of other versions, each in an environment of its own. The oldest need a Python older than 3.13; without one
+# they are left out.
+OTHER_PYTHON ?= $(shell for p in python3.11 python3.12 python3.10; do $$p -c '' 2>&- && echo $$p && break; done)
+OTHERS  ?= $(if $(OTHER_PYTHON),2.20.25 3.0.11) 3.4.25 3.6.0
 OTHER_VENVS := $(OTHERS:%=.cache/venv-%/.ready)
-OTHER_PYTHON ?= $(or $(shell for p in python3.11 python3.12 python3.10; do $$p -c '' 2>&- && echo $$p && break; done),$(PYTHON))
 UNIT     = $$($(GO) list ./... | grep -v /test/)
 GO      ?= go
 export CGO_ENABLED ?= 0
@@ -70,6 +71,6 @@ $(VENV)/.ready: test/python/requirements.txt
 	$(call venv,$(PYTHON),$(VENV),$<)
 
 .cache/venv-%/.ready: test/python/prefect-%.txt
-	$(call venv,$(OTHER_PYTHON),.cache/venv-$*,$<,--no-compile)
+	$(call venv,$(or $(OTHER_PYTHON),$(PYTHON)),.cache/venv-$*,$<,--no-compile)
 
 .PHONY: help demo test versions race build lint bench fuzz image clean

@@ -66,10 +66,10 @@ func typesOf(row map[string]any) []string {
 }
 
 // taskName repeats the rule for names, for the runs of test/flows: Prefect 2 ends a run's name in the whole dynamic
-// key, Prefect 3 in its first three characters.
+// key, Prefect 3 in its first three characters. Without a flow Prefect 3 calls it as the task, Prefect 2 by chance.
 func taskName(row map[string]any) string {
 	name, key, dynamic := row["name"].(string), row["task_key"].(string), row["dynamic_key"].(string)
-	if strings.HasPrefix(dynamic, key) {
+	if rest, ok := strings.CutPrefix(dynamic, key+"-"); ok && len(rest) == 32 {
 		return name
 	}
 	for _, suffix := range []string{dynamic, dynamic[:min(3, len(dynamic))]} {

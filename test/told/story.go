@@ -72,7 +72,7 @@ func runNames(events []Event) map[string]string {
 var randomKeys = map[string]bool{"openlineageAdapterVersion": true, "taskKey": true, "deploymentVersion": true}
 
 var (
-	suffixPattern = regexp.MustCompile(`-([0-9a-f]{3}|\d+)$`)
+	suffixPattern = regexp.MustCompile(`-([0-9a-f]{3}|[0-9a-f]{8}|\d+)$`)
 	randomPattern = regexp.MustCompile(`^[a-z]+-[a-z]+$`)
 )
 

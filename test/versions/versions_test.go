@@ -1,10 +1,12 @@
 package versions
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,9 +31,19 @@ var withoutFlow = []string{"standalone", "background_task"}
 type server struct {
 	version string
 	gives   gives
+	lacks   []string // cases that it cannot run
+	env     []string // what its server and its flows need to be told
 }
 
 var servers = []server{
+	{
+		version: "2.20.25", lacks: []string{"nested_tasks", "assets"},
+		env: []string{"PREFECT_EXPERIMENTAL_ENABLE_TASK_SCHEDULING=true"},
+	},
+	{
+		version: "3.0.11", lacks: []string{"assets"},
+		gives: gives{flowEnd: true, events: true, socket: true},
+	},
 	{version: "3.4.25", gives: gives{flowEnd: true, events: true, socket: true}},
 	{version: "3.6.0", gives: gives{flowEnd: true, events: true, socket: true}},
 	{version: rig.Newest, gives: gives{flowEnd: true, taskEnd: true, events: true, socket: true}},
@@ -55,13 +67,13 @@ func TestEveryVersion(t *testing.T) {
 }
 
 func testServer(t *testing.T, s server) {
-	p := rig.StartVersion(t, s.version)
+	p := rig.StartVersion(t, s.version, s.env...)
 	t.Run("gives", func(t *testing.T) { checkGives(t, p, s.gives) })
 
 	out := filepath.Join(t.TempDir(), "live.ndjson")
 	live := rig.NewListener(t, p.URL, told.FileSink(out))
 	live.Start()
-	p.RunFlows(cases...)
+	p.RunFlows(s.cases()...)
 	p.RunFlows(withoutFlow...)
 	want := told.Settled(t, p)
 	awaitAll(t, want, out, live)
@@ -70,10 +82,53 @@ func testServer(t *testing.T, s server) {
 	}
 	got := lastWords(told.Read(t, out))
 	t.Run("expected", func(t *testing.T) { told.Judge(t, want, got, 0) })
+	t.Run("server", func(t *testing.T) { tellServer(t, p, s, got) })
+	t.Run("times", func(t *testing.T) { times(t, p, got) })
 	t.Run("golden", func(t *testing.T) { golden(t, s.version, told.Brief(t, got)) })
 	t.Run("spec", func(t *testing.T) { told.Validate(t, got) })
-	t.Run("log", func(t *testing.T) { quietLog(t, live) })
-	t.Run("away", func(t *testing.T) { away(t, p, got) })
+	t.Run("log", func(t *testing.T) {
+		quietLog(t, live)
+		if n := len(live.LogLines("events cannot be heard")); !s.gives.socket && n != 1 {
+			t.Errorf("%d lines say that there is no websocket", n)
+		}
+	})
+	if s.firstOfItsKind() {
+		t.Run("away", func(t *testing.T) { away(t, p, got) })
+	} else {
+		t.Run("backfill", func(t *testing.T) { backfill(t, p, got) })
+	}
+}
+
+// firstOfItsKind says whether no server before it gives the same: what it gives decides how a time away is read.
+func (s server) firstOfItsKind() bool {
+	first := slices.IndexFunc(servers, func(other server) bool { return other.gives == s.gives })
+	return servers[first].version == s.version
+}
+
+// cases are the cases that the server can run.
+func (s server) cases() []string {
+	return slices.DeleteFunc(slices.Clone(cases), func(name string) bool { return slices.Contains(s.lacks, name) })
+}
+
+// tellServer wants in each event what the golden files leave out: Prefect's version and the address of the run's page.
+func tellServer(t *testing.T, p *rig.Prefect, s server, events []told.Event) {
+	t.Helper()
+	for _, e := range events {
+		var engine struct{ Version string }
+		var run struct{ Kind, URL string }
+		for key, into := range map[string]any{"processing_engine": &engine, "prefect_run": &run} {
+			if err := json.Unmarshal(e.Run.Facets[key], into); err != nil {
+				t.Fatalf("%s of %s: %s: %v", e.EventType, e.Job.Name, key, err)
+			}
+		}
+		page := strings.TrimSuffix(p.URL, "/api") + "/runs/" + run.Kind + "/" + e.Run.RunID
+		if strings.HasPrefix(s.version, "2.") {
+			page = strings.Replace(page, "/runs/", "/"+run.Kind+"s/", 1)
+		}
+		if engine.Version != s.version || run.URL != page {
+			t.Errorf("%s of %s comes from %q and shows %s, not %s", e.EventType, e.Job.Name, engine.Version, run.URL, page)
+		}
+	}
 }
 
 func golden(t *testing.T, version string, got []byte) {
