@@ -53,11 +53,7 @@ func (a *Adapter) assets(s prefect.Snapshot, t Told, inputs, outputs datasetSet)
 
 // nameAsset names the dataset that an asset is, by the settings.
 func (a *Adapter) nameAsset(key string) (namespace, name string, err error) {
-	naming := openlineage.SpecNaming
-	if a.settings.DatasetNaming == DatasetNamingVerbatim {
-		naming = openlineage.VerbatimNaming
-	}
-	namespace, name, err = openlineage.NameAsset(key, naming)
+	namespace, name, err = openlineage.NameAsset(key, a.naming())
 	if err != nil {
 		return "", "", err
 	}

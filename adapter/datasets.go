@@ -97,11 +97,15 @@ func (a *Adapter) identify(row tableRow) (datasetID, error) {
 // nameDataset gives the namespace and name of what stands at a URI, by the settings: that of a dataset itself and of
 // every dataset that its facets speak of.
 func (a *Adapter) nameDataset(uri, table string) (namespace, name string, err error) {
-	naming := openlineage.SpecNaming
+	return a.settings.DatasetMap.Name(uri, table, a.naming())
+}
+
+// naming is how the settings have datasets named.
+func (a *Adapter) naming() openlineage.Naming {
 	if a.settings.DatasetNaming == DatasetNamingVerbatim {
-		naming = openlineage.VerbatimNaming
+		return openlineage.VerbatimNaming
 	}
-	return a.settings.DatasetMap.Name(uri, table, naming)
+	return openlineage.SpecNaming
 }
 
 // nameCell returns the text of a cell that names a dataset, empty if it holds none.

@@ -154,7 +154,11 @@ func anyOf(patterns []string, match Match) (*regexp.Regexp, error) {
 
 // matches says whether the rule is about a run.
 func (r about) matches(m matter) bool {
-	return matchesAny(r.flow, m.flow) && matchesAny(r.deployment, m.deployment, m.flow+"/"+m.deployment) &&
+	deployments := []string{m.deployment}
+	if m.deployment != "" {
+		deployments = append(deployments, m.flow+"/"+m.deployment)
+	}
+	return matchesAny(r.flow, m.flow) && matchesAny(r.deployment, deployments...) &&
 		matchesAny(r.task, m.task) && matchesAny(r.tag, m.tags...) && matchesAny(r.workPool, m.workPool)
 }
 

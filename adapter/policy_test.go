@@ -386,3 +386,20 @@ func FuzzPolicy(f *testing.F) {
 		}
 	})
 }
+
+// TestPolicyOfDeployments checks that no pattern for deployments is about a flow run that has none.
+func TestPolicyOfDeployments(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"*", "*/*", "etl/*"} {
+		a := withPolicy(t, rule{}, rule{Scope: scope{Deployment: []string{pattern}}, Emit: true})
+		s := flowSnapshot(flowRow())
+		s.Flow, s.Deployment = &prefect.Flow{Name: "etl"}, nil
+		if d := a.Decide(s, nil); !d.Ruling.Silent() {
+			t.Errorf("%s: a flow run without a deployment is told about: %s", pattern, d.Why)
+		}
+		s.Deployment = &prefect.Deployment{Name: "nightly"}
+		if d := a.Decide(s, nil); d.Ruling.Silent() {
+			t.Errorf("%s: a flow run of a deployment is kept back: %s", pattern, d.Why)
+		}
+	}
+}

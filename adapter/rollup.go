@@ -27,6 +27,7 @@ type Rollup struct {
 	subflows map[uuid.UUID]uuid.UUID // by flow run, the placeholder that is its task
 	reads    map[datasetID]*rolled
 	writes   map[datasetID]*rolled
+	recorded bool // some of it by the tasks themselves, as found.recorded has it
 	full     bool
 }
 
@@ -129,6 +130,7 @@ func (r *Rollup) add(id uuid.UUID, s prefect.Snapshot, at time.Time, part func(*
 	}
 	s.TaskRun = &prefect.TaskRun{ID: id}
 	f := r.adapter.datasets(s, Told{ID: id, Kind: TaskRun}) // its warnings were given with the task's own end
+	r.recorded = r.recorded || f.recorded
 	r.note(r.reads, id, f.inputs, at, part)
 	r.note(r.writes, id, f.outputs, at, part)
 	if len(r.reads)+len(r.writes) > MaxRolledDatasets {
@@ -170,7 +172,7 @@ func (r *Rollup) into(f *found) {
 	inputs.merge(setOf(f.inputs))
 	outputs.merge(setOf(f.outputs))
 	f.inputs, f.outputs = inputs.sorted(), outputs.sorted()
-	f.recorded = len(inputs)+len(outputs) > 0
+	f.recorded = f.recorded || r.recorded
 }
 
 // Edges are the datasets that were collected, whatever they are to the flow run. A nil Rollup has none.

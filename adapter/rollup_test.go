@@ -188,3 +188,25 @@ func TestRollupBelievesTablesBeforeAssets(t *testing.T) {
 		t.Errorf("the end says %s", body)
 	}
 }
+
+// TestRollupOfAFailedMaterialization leaves room for the last good run's datasets: of what was to be made nothing was.
+func TestRollupOfAFailedMaterialization(t *testing.T) {
+	t.Parallel()
+	a := newAdapter(t, func(s *adapter.Settings) {
+		s.FlowDatasets, s.DatasetsOnFailure = adapter.FlowDatasetsRollup, adapter.DatasetsLast
+	})
+	task := rolledTask{name: "make", start: 1, end: 2}
+	roll := a.NewRollup()
+	roll.AddTask(task.row())
+	roll.AddAssets(task.row().ID, []prefect.AssetEvent{{
+		Name: "prefect.asset.materialization.failed", Occurred: at(2), Asset: prefect.Asset{Key: "s3://lake/clean"}, Upstream: []string{"s3://lake/raw"},
+	}})
+	s := flowSnapshot(flowRow())
+	s.FlowRun.State.Type = prefect.Failed
+	last := []adapter.Edge{{Namespace: "s3://lake", Name: "clean", Output: true}}
+	events := a.Tell(s, flowTold(t, a), adapter.Beside{Rollup: roll, Last: last}).Events
+	body := string(events[len(events)-1].Body)
+	if !strings.Contains(body, `"name":"raw"`) || !strings.Contains(body, `"name":"clean"`) {
+		t.Errorf("the end says %s", body)
+	}
+}

@@ -35,10 +35,15 @@ func NameDataset(uri, table string, mode Naming) (namespace, name string, err er
 	}
 	if mode == SpecNaming {
 		if namespace, name, ok := nameBySpec(uri, table); ok {
-			return CheckDataset(maskShapes(namespace), maskTable(name))
+			return checkMasked(namespace, name)
 		}
 	}
-	return CheckDataset(maskShapes(MaskURI(uri)), maskTable(table))
+	return checkMasked(MaskURI(uri), table)
+}
+
+// checkMasked takes secrets out of a dataset's namespace and name and checks what is left.
+func checkMasked(namespace, name string) (string, string, error) {
+	return CheckDataset(maskShapes(namespace), maskTable(name))
 }
 
 // maskTable takes secrets out of a table or a path as people paste them: user info and parameters of a signed address,

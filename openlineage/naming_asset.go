@@ -23,7 +23,7 @@ func NameAsset(key string, mode Naming) (namespace, name string, err error) {
 		}
 		if uri, table, ok := tableInPath(key); ok {
 			if namespace, name, ok := nameBySpec(uri, table); ok {
-				return CheckDataset(namespace, name)
+				return checkMasked(namespace, name)
 			}
 		}
 	}
@@ -69,17 +69,17 @@ func nameByPath(key string) (namespace, name string, err error) {
 	path = strings.Trim(path, "/")
 	switch {
 	case authority != "" && path != "":
-		return CheckDataset(prefix+authority, path)
+		return checkMasked(prefix+authority, path)
 	case authority != "": // postgres://dbtable
-		return CheckDataset(strings.TrimSuffix(prefix, "://"), authority)
+		return checkMasked(strings.TrimSuffix(prefix, "://"), authority)
 	default:
 		place, last := "", path
 		if i := strings.LastIndexByte(path, '/'); i >= 0 {
 			place, last = path[:i], path[i+1:]
 		}
 		if place == "" {
-			return CheckDataset(strings.TrimSuffix(prefix, "://"), last)
+			return checkMasked(strings.TrimSuffix(prefix, "://"), last)
 		}
-		return CheckDataset(prefix+"/"+place, last)
+		return checkMasked(prefix+"/"+place, last)
 	}
 }

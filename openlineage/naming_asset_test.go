@@ -29,6 +29,9 @@ func TestNameAsset(t *testing.T) {
 		{"no place at all", "custom:///customers", "custom", "customers"},
 		{"unknown scheme", "tableau://server.example.com/workbooks/7", "tableau://server.example.com", "workbooks/7"},
 		{"credentials", "sftp://user:secret@host/in/x.csv", "sftp://host", "in/x.csv"},
+		{"password behind a table", "postgres://db.example.com/shop/orders?password=hunter2", "postgres://db.example.com:5432", "shop.public.orders"},
+		{"token in a path", "tableau://host/ghp_abcdefghijklmnopqrstuvwxyz0123456789/x", "tableau://host", "***/x"},
+		{"token as a table", "postgres://h.example/shop/ghp_abcdefghijklmnopqrstuvwxyz0123456789", "postgres://h.example:5432", "shop.public.***"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,6 +77,7 @@ func FuzzNameAsset(f *testing.F) {
 	f.Add("s3://lake/raw/orders.parquet")
 	f.Add("postgres://u:p@h:1/db/s/t")
 	f.Add("bigquery://p/d/t")
+	f.Add("postgres://h.example/db/t?password=Qz7xCanary")
 	f.Fuzz(func(t *testing.T, key string) {
 		for _, mode := range []openlineage.Naming{openlineage.SpecNaming, openlineage.VerbatimNaming} {
 			namespace, name, err := openlineage.NameAsset(key, mode)
