@@ -1,35 +1,48 @@
 package told
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/prefect-openlineage/listener/test/rig"
 )
 
-// quiet is how long nothing may have changed in Prefect's tables for all to be in them: its recorder writes task runs
-// in batches, many seconds after they ended when it has much to do.
-const quiet = 6 * time.Second
+const (
+	// quiet is how long nothing may have changed in Prefect's tables for all to be in them: its recorder writes task runs
+	// in batches, many seconds after they ended when it has much to do.
+	quiet = 6 * time.Second
+	// settling is how long a busy server may take for it.
+	settling = 3 * time.Minute
+)
 
 // Settled waits until Prefect itself shows all that ran in its final state, and returns what must be told.
 func Settled(t testing.TB, p *rig.Prefect) map[string]Expectation {
 	t.Helper()
 	var rows int
-	var since time.Time
-	rig.Eventually(t, 2*time.Minute, "no run is open in Prefect and none is added", func() bool {
-		open, now := 0, 0
-		for _, resource := range []string{"flow_runs", "task_runs"} {
-			for _, row := range p.Filter(resource, nil) {
-				now++
-				if row["state"] == nil || EndTypes[row["state_type"].(string)] == "" {
-					open++
-				}
-			}
-		}
-		if now != rows || open > 0 {
+	since, deadline := time.Now(), time.Now().Add(settling)
+	for time.Since(since) < quiet {
+		open, now := unfinished(p)
+		if now != rows || len(open) > 0 {
 			rows, since = now, time.Now()
 		}
-		return time.Since(since) >= quiet
-	})
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s Prefect shows %d of %d runs as open, such as %v", settling, len(open), now, open[:min(3, len(open))])
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
 	return Expected(t, p)
+}
+
+// unfinished names the runs that Prefect shows as open, and counts all.
+func unfinished(p *rig.Prefect) (open []string, all int) {
+	for _, resource := range []string{"flow_runs", "task_runs"} {
+		for _, row := range p.Filter(resource, nil) {
+			all++
+			if row["state"] == nil || EndTypes[row["state_type"].(string)] == "" {
+				open = append(open, fmt.Sprintf("%v (%v)", row["name"], row["state_type"]))
+			}
+		}
+	}
+	return open, all
 }
