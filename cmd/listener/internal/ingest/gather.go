@@ -225,10 +225,12 @@ func (p *portion) flowRef(id uuid.UUID) prefect.FlowRef {
 
 // pinFlow fixes a flow run's facts after those of its ancestors and returns its entry; nil: not to be had.
 func (p *portion) pinFlow(id uuid.UUID, depth int) *adapter.Told {
-	if told, ok := p.known[id]; ok && told.Run.Name != "" {
+	told, known := p.known[id]
+	known = known && told.Run.Name != ""
+	s, ok := p.flows[id]
+	if known && (!ok || !p.mode.Resend || p.fresh[id] || p.ruled[id]) {
 		return &told
 	}
-	s, ok := p.flows[id]
 	if !ok {
 		return nil
 	}
@@ -236,7 +238,20 @@ func (p *portion) pinFlow(id uuid.UUID, depth int) *adapter.Told {
 	if above, ok := parentFlowRun(s); ok && depth < maxAncestors {
 		parent = p.pinFlow(above, depth+1)
 	}
+	if known {
+		return p.rule(told, s, parent)
+	}
 	return p.pin(id, s, parent)
+}
+
+// rule decides anew, for this portion, about what runs inside a flow run that was told about and is sent again: its tasks
+// may have been kept back by mistake. What was told stays told.
+func (p *portion) rule(told adapter.Told, s prefect.Snapshot, parent *adapter.Told) *adapter.Told {
+	if d := p.adapter.Decide(s, parent); !d.Ruling.Silent() {
+		told.Ruling = d.Ruling
+	}
+	p.known[told.ID], p.ruled[told.ID] = told, true
+	return &told
 }
 
 func (p *portion) pinTasks() {

@@ -110,6 +110,27 @@ func TestResendDecidesAnew(t *testing.T) {
 	wantEvents(t, r.ledger.events(), "START Flow", "START Flow.load", "COMPLETE Flow.load", "COMPLETE Flow")
 }
 
+// TestResendDecidesAnewAboutTasks checks that tasks which were kept back in a flow run that was told about can be told
+// about later, and what was told stays told.
+func TestResendDecidesAnewAboutTasks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.restart(adapter.Rule{Emit: true, EmitTasks: new(false)})
+	flow := r.flowRun("Flow", 0, 9)
+	sub := r.subflowRun(flow, "Sub", 3, 8)
+	changes := prefect.Changes{FlowRuns: []prefect.FlowRun{flow, sub}, TaskRuns: []prefect.TaskRun{
+		r.taskRun(&flow.ID, "load", 1, 2), r.taskRun(&sub.ID, "think", 4, 5),
+	}}
+	r.record(changes, live)
+	wantEvents(t, r.ledger.events(), "START Flow", "START Sub", "COMPLETE Sub", "COMPLETE Flow")
+	for _, rules := range [][]adapter.Rule{nil, {noFlow("*")}} {
+		r.restart(rules...)
+		r.record(changes, ingest.Mode{Resend: true})
+		wantEvents(t, names(r.ledger.last().Events), "START Flow", "START Flow.load", "COMPLETE Flow.load", "START Sub",
+			"START Sub.think", "COMPLETE Sub.think", "COMPLETE Sub", "COMPLETE Flow")
+	}
+}
+
 func TestPolicyMetrics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -29,6 +29,8 @@ type portion struct {
 	remembered map[uuid.UUID]bool
 	// fresh are the entries that this portion made or changed.
 	fresh map[uuid.UUID]bool
+	// ruled are the flow runs that were told about before and whose ruling was made anew here.
+	ruled map[uuid.UUID]bool
 	// flows are snapshots of flow runs to tell about, ancestors that were read by id among them.
 	flows map[uuid.UUID]prefect.Snapshot
 	// tasks are snapshots of task runs to tell about, in the order of their rows.
@@ -62,8 +64,8 @@ func newPortion(r *Recorder, changes prefect.Changes, mode Mode) *portion {
 	return &portion{
 		Recorder: r, changes: changes, mode: mode,
 		known: map[uuid.UUID]adapter.Told{}, fresh: map[uuid.UUID]bool{},
-		remembered: map[uuid.UUID]bool{},
-		flows:      map[uuid.UUID]prefect.Snapshot{}, gone: map[uuid.UUID]bool{},
+		remembered: map[uuid.UUID]bool{}, ruled: map[uuid.UUID]bool{},
+		flows: map[uuid.UUID]prefect.Snapshot{}, gone: map[uuid.UUID]bool{},
 		upstream: map[uuid.UUID]adapter.Told{}, edges: map[uuid.UUID][]adapter.Edge{},
 		held: map[uuid.UUID]bool{}, again: map[uuid.UUID]bool{}, rollups: map[uuid.UUID]*adapter.Rollup{},
 		goods:   map[[2]string][]good{},
