@@ -32,6 +32,7 @@ type loader struct {
 	cfg      Config
 	problems Problems
 	warnings []Warning
+	broken   bool // there is an openlineage.yml, and what it says isn't known
 }
 
 // raw is a value as it was found.

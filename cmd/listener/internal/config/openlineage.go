@@ -31,7 +31,10 @@ func (l *loader) openLineage(v Variables) {
 	o.Disabled = l.disabled(v)
 	legacy := l.legacyHTTP(v)
 	root := l.dynamicVariables(legacy)
-	if file := l.configFile(v); file != nil {
+	before := len(l.problems)
+	file := l.configFile(v)
+	l.broken = len(l.problems) > before
+	if file != nil {
 		root = overlay(root, file, func(lost, by *node) {
 			lost.walk("", func(_ string, leaf *node) {
 				l.warn(leaf.origin.Where(), "does not count: %s wins over the environment", by.origin.Where())

@@ -113,6 +113,8 @@ func TestConfigFileProblems(t *testing.T) {
 	for _, test := range []struct{ name, content, want string }{
 		{"no YAML", "transport:\n  type: http\n url: x\n", file + ":3: takes YAML: "},
 		{"a tab", "transport:\n\ttype: http\n", file + ":2: takes YAML: "},
+		{"Latin-1", "# a\ntransport: {type: noop, name: \"\xe9\"}\n", file + ":2: takes YAML: here stands a sign that is not UTF-8"},
+		{"a zero byte", "transport: {type: no\x00op}\n", file + ":1: takes YAML: here stands a control character"},
 		{"a list", "# a\n- transport\n", file + ":2: takes keys with values, such as transport:"},
 		{"text", "transport\n", file + ":1: takes keys with values"},
 		{"two documents", "transport: {type: noop}\n---\ntransport: {type: http}\n", file + ":2: takes one YAML document"},
@@ -136,6 +138,15 @@ func TestConfigFileProblems(t *testing.T) {
 	}
 	equal(t, []string{"OPENLINEAGE_CONFIG=/none.yml: takes an openlineage.yml: file does not exist"},
 		problems(system{env: []string{"OPENLINEAGE_CONFIG=/none.yml"}, files: yml("transport: {type: noop}")}))
+}
+
+// A file that can't be read says nothing of a transport, so nothing is said of there being none.
+func TestBrokenConfigFileIsAllThatIsSaid(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := system{files: yml("transport:\n\ttype: http\n")}.load()
+	if len(warnings) > 0 || err == nil {
+		t.Errorf("warnings %v and %v", warnings, err)
+	}
 }
 
 func bomb() string {

@@ -48,6 +48,8 @@ func (l *loader) chooseTransport(root, legacy *node) *node {
 	case len(own) > 0:
 		l.problem(rest.origin.child("type").Where(), "", errors.New("is not set: takes the transport's type, such as http"))
 		return only("console")
+	case l.broken: // which transport was meant isn't known
+		return only("console")
 	default:
 		l.warnings = append(l.warnings, Warning{
 			Where: "OPENLINEAGE_URL", Text: "is not set, nor is another transport: events go to standard output", Sending: true,

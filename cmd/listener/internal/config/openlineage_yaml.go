@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -50,6 +51,10 @@ func (l *loader) configFile(v Variables) *node {
 // parseYAML reads one openlineage.yml.
 func (l *loader) parseYAML(file string, content []byte) *node {
 	l.cfg.OpenLineage.File = file
+	if line, what := unreadable(content); line > 0 {
+		l.problem(fmt.Sprintf("%s:%d", file, line), "", errors.New("takes YAML: here stands "+what))
+		return nil
+	}
 	reader, err := yaml.NewLoader(bytes.NewReader(content))
 	if err != nil {
 		l.problem(file, "", fmt.Errorf("takes YAML: %w", err))
@@ -95,6 +100,27 @@ func (l *loader) yamlProblem(file string, err error) {
 		return
 	}
 	l.problem(file, "", errors.New("takes YAML"))
+}
+
+// unreadable finds the first sign that no YAML may hold, which the parser refuses without a place. Line 0: there is none.
+func unreadable(content []byte) (line int, what string) {
+	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
+		return 0, "" // UTF-16 may be YAML too
+	}
+	line = 1
+	for rest := content; len(rest) > 0; {
+		sign, size := utf8.DecodeRune(rest)
+		switch {
+		case sign == utf8.RuneError && size == 1:
+			return line, "a sign that is not UTF-8"
+		case sign == '\n':
+			line++
+		case sign < ' ' && sign != '\t' && sign != '\r', sign == 0x7f:
+			return line, "a control character"
+		}
+		rest = rest[size:]
+	}
+	return 0, ""
 }
 
 // quotedWords are longer than the signs that the parser's own words quote, so they stood in the file.
