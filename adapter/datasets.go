@@ -26,8 +26,8 @@ type found struct {
 	warnings []Warning
 }
 
-// datasets reads the datasets off the run's assets and table artifacts: every row of every version of every key. What can't be
-// used is refused alone, with a warning that names artifact and run.
+// datasets reads the datasets off the run's assets and table artifacts: every row of every version of every key. What
+// can't be used is refused alone, with a warning that names artifact and run.
 func (a *Adapter) datasets(s prefect.Snapshot, t Told) found {
 	r, _ := rowOf(s)
 	inputs, outputs := make(datasetSet), make(datasetSet)
