@@ -25,6 +25,8 @@ var (
 	ErrBusy = errors.New("the store is busy")
 	// ErrUnknown: the store has no destination, dead letter or backfill of that name or number.
 	ErrUnknown = errors.New("not in the store")
+	// ErrNone: a command finds no store. The daemon makes one when it starts.
+	ErrNone = errors.New("there is no store yet")
 )
 
 // Batch is what one transaction writes.

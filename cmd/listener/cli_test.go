@@ -142,6 +142,10 @@ func TestBackfill(t *testing.T) {
 	equal(t, "", r.stdout.String())
 	equal(t, true, r.options.Progress == nil)
 
+	r.result = app.BackfillResult{Runs: 3}
+	r.want(t, exitOK, "backfill", "--since", "1h")
+	equal(t, "3 runs read, 0 events sent; nothing was new (--resend sends again what was sent before)\n", r.stderr.String())
+
 	r.process.terminal = true
 	r.result = app.BackfillResult{Runs: 1}
 	r.want(t, exitOK, "backfill", "--run", id.String(), "-o", "json")

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
+	"github.com/prefect-openlineage/listener/state"
 	"github.com/prefect-openlineage/listener/transport"
 )
 
@@ -164,7 +164,7 @@ func (p *process) tryStore(ctx context.Context, path string) *finding {
 	found := finding{Target: path}
 	s, err := p.do.store(ctx, path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, state.ErrNone):
 		found.OK, found.Says = true, "is not there yet; the listener makes it when it starts"
 		return &found
 	case err != nil:

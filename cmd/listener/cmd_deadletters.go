@@ -17,7 +17,7 @@ import (
 
 // deadlettersCmd looks after events that a destination refused for good.
 type deadlettersCmd struct {
-	List   deadlettersListCmd   `cmd:"" help:"List them."`
+	List   deadlettersListCmd   `cmd:"" default:"withargs" help:"List them. What deadletters alone does."`
 	Show   deadlettersShowCmd   `cmd:"" help:"Show one with its event, its attempts and the destination's answer."`
 	Replay deadlettersReplayCmd `cmd:"" help:"Send them again, each with its run's later events at that destination."`
 	Drop   deadlettersDropCmd   `cmd:"" help:"Forget them for good."`

@@ -2,16 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/app"
+	"github.com/prefect-openlineage/listener/state"
 )
 
 // destinationsCmd looks after the destinations in the store.
 type destinationsCmd struct {
-	List   destinationsListCmd   `cmd:"" help:"List the destinations and what waits for each."`
+	List   destinationsListCmd   `cmd:"" default:"withargs" help:"List the destinations and what waits for each. What destinations alone does."`
 	Park   destinationsParkCmd   `cmd:"" help:"Take a destination out: its events wait, and it gets no new ones."`
 	Resume destinationsResumeCmd `cmd:"" help:"Let a parked destination go on."`
 }
@@ -82,7 +84,7 @@ type destinationsParkCmd struct {
 func (c *destinationsParkCmd) Run(ctx context.Context, p *process) error {
 	return p.withStore(ctx, func(s store) error {
 		if err := s.Park(ctx, c.Name); err != nil {
-			return err
+			return whichOnes(err)
 		}
 		_, err := fmt.Fprintf(p.stdout, "parked %s: its events wait until listener destinations resume %s\n", c.Name, c.Name)
 		return err
@@ -98,7 +100,7 @@ func (c *destinationsResumeCmd) Run(ctx context.Context, p *process) error {
 	return p.withStore(ctx, func(s store) error {
 		since, err := s.Resume(ctx, c.Name)
 		if err != nil {
-			return err
+			return whichOnes(err)
 		}
 		if since.IsZero() {
 			_, err = fmt.Fprintf(p.stdout, "%s was not parked\n", c.Name)
@@ -108,4 +110,12 @@ func (c *destinationsResumeCmd) Run(ctx context.Context, p *process) error {
 			"listener backfill --since %s --destination %s\n", c.Name, moment(since, ""), c.Name)
 		return err
 	})
+}
+
+// whichOnes says where the names stand that a destination may have.
+func whichOnes(err error) error {
+	if errors.Is(err, state.ErrUnknown) {
+		return fmt.Errorf("%w: listener destinations shows the names", err)
+	}
+	return err
 }

@@ -39,7 +39,7 @@ func (c *backfillCmd) Run(ctx context.Context, p *process) error {
 		err = printJSON(p.stdout, result)
 	} else {
 		// Standard output belongs to the console transport's events.
-		_, err = fmt.Fprintf(p.stderr, "%s read, %s sent%s\n", count(result.Runs, "run", "runs"), count(result.Events, "event", "events"), told(result))
+		_, err = fmt.Fprintf(p.stderr, "%s read, %s sent%s\n", count(result.Runs, "run", "runs"), count(result.Events, "event", "events"), c.told(result))
 	}
 	return errors.Join(err, c.notFound(p, result))
 }
@@ -63,10 +63,13 @@ func (w window) notFound(p *process, result app.BackfillResult) error {
 	return errors.Join(missing...)
 }
 
-func told(r app.BackfillResult) string {
+func (c *backfillCmd) told(r app.BackfillResult) string {
 	var text string
-	if r.Repeated > 0 {
+	switch {
+	case r.Repeated > 0:
 		text = fmt.Sprintf("; %s sent before (--resend sends them again)", count(r.Repeated, "event was", "events were"))
+	case r.Runs > 0 && r.Events == 0 && !c.Resend:
+		text = "; nothing was new (--resend sends again what was sent before)"
 	}
 	if r.ByDaemon {
 		text += "; the running listener did it"
@@ -77,8 +80,8 @@ func told(r app.BackfillResult) string {
 // previewCmd shows what history would be sent.
 type previewCmd struct {
 	window
-	Explain bool `help:"Say of each run why it is or is not told about: in the log, or with -o json on standard output, one run a line in place of the events."`
-	output
+	Explain bool   `help:"Say of each run why it is or is not told about: in the log, or with -o json on standard output, one run a line in place of the events."`
+	Output  string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"With --explain: text for people, json for scripts. Events are JSON in any case."`
 }
 
 // show says what is asked for. The events are JSON in any case.
@@ -86,7 +89,7 @@ func (c *previewCmd) show() app.Show {
 	switch {
 	case !c.Explain:
 		return app.ShowEvents
-	case c.json():
+	case c.Output == "json":
 		return app.ShowWhyJSON
 	default:
 		return app.ShowWhy

@@ -32,6 +32,8 @@ func TestDeadLettersList(t *testing.T) {
 	r := newRig()
 	r.want(t, exitOK, "deadletters", "list")
 	equal(t, "no dead letters\n", r.stdout.String())
+	r.want(t, exitOK, "deadletters")
+	equal(t, "no dead letters\n", r.stdout.String())
 	r.want(t, exitOK, "deadletters", "list", "-o", "json")
 	equal(t, "[]\n", r.stdout.String())
 

@@ -26,6 +26,8 @@ func TestDestinations(t *testing.T) {
 	}
 	r.want(t, exitOK, "destinations", "list")
 	golden(t, "testdata/destinations.txt", r.stdout.String())
+	r.want(t, exitOK, "destinations")
+	golden(t, "testdata/destinations.txt", r.stdout.String())
 	r.want(t, exitOK, "destinations", "list", "-o", "json")
 	golden(t, "testdata/destinations.json", r.stdout.String())
 
@@ -38,6 +40,7 @@ func TestDestinations(t *testing.T) {
 	equal(t, "marquez was not parked\n", r.stdout.String())
 	for _, verb := range []string{"park", "resume"} {
 		r.want(t, exitError, "destinations", verb, "nowhere")
+		equal(t, "listener: of that name: not in the store: listener destinations shows the names\n", r.stderr.String())
 		r.want(t, exitUsage, "destinations", verb)
 	}
 	equal(t, r.store.opened, r.store.closed)

@@ -2,8 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -145,7 +144,7 @@ type fakeStore struct {
 	dropped      []int64
 }
 
-var errUnknown = errors.New("not in the store")
+var errUnknown = fmt.Errorf("of that name: %w", state.ErrUnknown)
 
 func (f *fakeStore) Status(context.Context) ([]state.DestinationStatus, error) {
 	return f.destinations, nil
@@ -206,4 +205,4 @@ func (f *fakeStore) Drop(_ context.Context, ids []int64) (int, error) {
 
 func (f *fakeStore) Close() error { f.closed++; return nil }
 
-var errNoStore = &fs.PathError{Op: "open", Path: "listener.db", Err: fs.ErrNotExist}
+var errNoStore = fmt.Errorf("%w at listener.db", state.ErrNone)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -216,23 +215,6 @@ func TestTheGuideOnSecretsOfDatasets(t *testing.T) {
 		equal(t, cell(row[1]), input.Namespace)
 		if !strings.Contains(row[0], "hunter2") || strings.Contains(input.Namespace+input.Name, "hunter2") {
 			t.Errorf("%s: the example has no secret, or it is in %s", row[0], input.Namespace)
-		}
-	}
-}
-
-// Every example of the guide is one that a test tries: those in Python run on a real Prefect, in test/e2e.
-func TestTheGuideOnDatasetsHasNoOtherExample(t *testing.T) {
-	t.Parallel()
-	tried := map[string][]string{
-		"Attach datasets": {"python", "json"}, "Forms of a table": {"python", "json"}, "DATASET_MAP": {"yaml", "env"},
-	}
-	for _, section := range docs.Read(t, datasetsGuide) {
-		var languages []string
-		for _, fence := range section.Fences {
-			languages = append(languages, fence.Language)
-		}
-		if section.Level != 3 && !reflect.DeepEqual(languages, tried[section.Heading]) {
-			t.Errorf("%s: examples in %v, of which %v are tried", section.Heading, languages, tried[section.Heading])
 		}
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
-	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,22 +61,6 @@ func TestTheGuideHasEveryVariable(t *testing.T) {
 	}
 	slices.Sort(written)
 	equal(t, knownVariables(), written)
-}
-
-var fixedName = regexp.MustCompile(`^(PREFECT|OPENLINEAGE|LISTENER)_[A-Z]+(_[A-Z]+)*$`)
-
-// No guide speaks of a variable that is none.
-func TestTheGuidesNameNoOtherVariable(t *testing.T) {
-	t.Parallel()
-	for _, guide := range []string{settingsGuide, transportsGuide, datasetsGuide, "../../README.md"} {
-		for _, section := range docs.Read(t, guide) {
-			for _, name := range docs.Spans(section.Text) {
-				if fixedName.MatchString(name) && !slices.Contains(knownVariables(), name) {
-					t.Errorf("%s, %s: %s is no variable", path.Base(guide), section.Heading, name)
-				}
-			}
-		}
-	}
 }
 
 // Every value that the guide gives as one that a variable takes is taken.

@@ -204,33 +204,3 @@ func TestTheGuideOnTheFileAndTheEnvironment(t *testing.T) {
 	equal(t, any("10s"), s.destinations[0].Settings["timeout"])
 	equal(t, true, strings.HasPrefix(s.destinations[0].Target, "http://from-the-file:5000/"))
 }
-
-var (
-	link      = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
-	notAnchor = regexp.MustCompile(`[^a-z0-9_ -]`)
-)
-
-// Every link from the guides and to them leads to a page, and to a heading where it names one.
-func TestTheGuidesLinks(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{settingsGuide, transportsGuide, datasetsGuide, "../../README.md"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, to := range link.FindAllStringSubmatch(string(text), -1) {
-			target := path
-			if to[1] != "" {
-				target = filepath.Join(filepath.Dir(path), to[1])
-			}
-			found := to[2] == ""
-			for _, section := range docs.Read(t, target) {
-				anchor := strings.ReplaceAll(notAnchor.ReplaceAllString(strings.ToLower(section.Heading), ""), " ", "-")
-				found = found || "#"+anchor == to[2]
-			}
-			if !found {
-				t.Errorf("%s: there is no %s%s", filepath.Base(path), to[1], to[2])
-			}
-		}
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 
 // Open opens the store in the file at path. Errors to branch on: state.ErrLocked (another daemon runs on it),
 // state.ErrDamaged (broken, or emptied since it was filled; nothing was changed), state.ErrNewer (written by a newer
-// version; nothing was changed), state.ErrFull, state.ErrFatalIO, and fs.ErrNotExist where a command finds no store.
+// version; nothing was changed), state.ErrFull, state.ErrFatalIO, and state.ErrNone where a command finds no store.
 func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	f, err := locate(path)
 	if err != nil {
@@ -78,9 +77,9 @@ func (s *Store) allowed(found finding, schema int) error {
 	case s.options.Daemon:
 		return nil
 	case found.schema == 0:
-		return fmt.Errorf("there is no store at %s yet, the daemon makes it: %w", s.files.db, fs.ErrNotExist)
+		return fmt.Errorf("%w at %s: the listener makes it when it starts", state.ErrNone, s.files.db)
 	case found.schema < schema:
-		return fmt.Errorf("%s has schema %d, this version needs %d: the daemon brings it up to date when it starts",
+		return fmt.Errorf("%s has schema %d, this version needs %d: the listener brings it up to date when it starts",
 			s.files.db, found.schema, schema)
 	default:
 		return nil

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +59,7 @@ func TestOddPaths(t *testing.T) {
 func TestCommandsFindNoStore(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "none")
-	if _, err := sqlite.Open(t.Context(), storeIn(folder), sqlite.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := sqlite.Open(t.Context(), storeIn(folder), sqlite.Options{}); !errors.Is(err, state.ErrNone) {
 		t.Errorf("opening: %v", err)
 	}
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {

@@ -146,7 +146,7 @@ func drained(ctx context.Context, store *sqlite.Store, last int64, only []string
 			return nil
 		}
 		if err := wait(ctx, followEvery); err != nil {
-			return fmt.Errorf("stopped while events were waiting in the outbox; the daemon delivers them when it runs: %w", err)
+			return fmt.Errorf("stopped while events were waiting in the outbox; a listener delivers them when it runs: %w", err)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func handOver(ctx context.Context, o Options, request BackfillRequest) (result B
 	if err != nil {
 		return BackfillResult{}, err
 	}
-	o.Log.Info("the running daemon does the backfill", zap.Int64("backfill", id))
+	o.Log.Info("the running listener does the backfill", zap.Int64("backfill", id))
 	screen := newScreen(o.Progress)
 	defer screen.clear()
 	for {
@@ -205,13 +205,13 @@ func handOver(ctx context.Context, o Options, request BackfillRequest) (result B
 		screen.read(result)
 		switch job.Stage {
 		case state.Failed:
-			return result, fmt.Errorf("the daemon could not do the backfill: %s", job.Err)
+			return result, fmt.Errorf("the running listener could not do the backfill: %s", job.Err)
 		case state.Done:
 			return result, drained(ctx, store, job.Progress.LastSeq, request.Destinations, screen)
 		case state.Waiting, state.Working:
 		}
 		if err := wait(ctx, followEvery); err != nil {
-			return result, fmt.Errorf("no longer followed; the daemon goes on with backfill %d: %w", id, err)
+			return result, fmt.Errorf("no longer followed; the running listener goes on with backfill %d: %w", id, err)
 		}
 	}
 }
