@@ -77,8 +77,9 @@ func examples(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	fences := docs.Read(t, filepath.Join(rig.Root(), "docs", "parents.md")).
-		Section(t, "dbt, Spark and others that a flow starts").Fences
+	page := docs.Read(t, filepath.Join(rig.Root(), "docs", "parents.md"))
+	write("start.py", page.Section(t, "A flow run that something else started").Fences[0].Text)
+	fences := page.Section(t, "dbt, Spark and others that a flow starts").Fences
 	write("lineage.py", fences[0].Text)
 	write("flows.py", fences[1].Text)
 	for name, script := range map[string]string{"dbt-ol": "dbt_ol.py", "spark-submit": "spark_submit.py"} {
@@ -98,7 +99,7 @@ func check(t *testing.T, events []told.Event, started map[string]string, log str
 	task := place{Run: airflow, Job: "airflow/daily.start_nightly", Root: airflow, RootJob: "airflow/daily.start_nightly"}
 	tree := task
 	tree.Root, tree.RootJob = dag, "airflow/daily"
-	want := map[string]place{"parent": task, "root": tree, "context": tree, "broken": {}, "deployment": {}, "automation": {}}
+	want := map[string]place{"guide": task, "parent": task, "root": tree, "context": tree, "broken": {}, "deployment": {}, "automation": {}}
 	got := map[string]place{}
 	for way, run := range started {
 		for _, e := range events {

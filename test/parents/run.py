@@ -6,6 +6,7 @@ in seen.ndjson what the stand-ins were given.
 
 import json
 import os
+import runpy
 import sys
 import time
 from uuid import uuid4
@@ -75,6 +76,7 @@ def main():
         )
         for way, env in WAYS.items():
             ids[way] = work_off(run_deployment("Nightly/prod", job_variables={"env": env}, timeout=0))
+        ids["guide"] = work_off(runpy.run_path(os.path.join(FOLDER, "start.py"))["run"])
         ids["deployment"] = work_off(run_deployment("Nightly/prod", timeout=0))
         ids["automation"] = work_off(automated(client, deployment))
     with open(os.path.join(FOLDER, "started.json"), "w", encoding="utf-8") as started:
