@@ -203,7 +203,7 @@ func TestTheGuidesCommands(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range strings.Split(description, "\n") {
+	for line := range strings.SplitSeq(description, "\n") {
 		if example, ok := strings.CutPrefix(line, "  "); ok {
 			_, command, _ := strings.Cut(example, "listener")
 			try("help", "listener"+command)
