@@ -28,7 +28,11 @@ func (t *Transport) Probe(ctx context.Context) (string, error) {
 	e := t.classify(resp)
 	if e == nil || (e.Outcome != transport.Retry && e.Reason != transport.ReasonAuth &&
 		e.Reason != transport.ReasonProxy && e.Reason != transport.ReasonRedirect) {
-		return t.display() + " answered " + transport.StatusLine(resp.StatusCode) + " to OPTIONS", nil
+		note := t.display() + " answered " + transport.StatusLine(resp.StatusCode) + " to OPTIONS"
+		if e != nil {
+			note += ": it is reached, and only an event can show whether the path is right"
+		}
+		return note, nil
 	}
 	return "", e
 }

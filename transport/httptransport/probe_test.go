@@ -18,6 +18,9 @@ func TestProbe(t *testing.T) {
 		if err != nil || !strings.HasPrefix(note, sink.URL()+"/api/v1/lineage answered "+transport.StatusLine(status)) {
 			t.Errorf("%d: %q %v", status, note, err)
 		}
+		if doubt := strings.Contains(note, "only an event"); doubt != (status >= 400) {
+			t.Errorf("%d: %q", status, note)
+		}
 	}
 	for status, want := range map[int]transport.Outcome{
 		401: transport.Hold, 403: transport.Hold, 407: transport.Hold, 302: transport.Hold, 503: transport.Retry, 429: transport.Retry,

@@ -115,7 +115,7 @@ func alone(ctx context.Context, o Options, request BackfillRequest) (result Back
 		tally, err := job.Run(ctx, request.query(), request.mode())
 		result = tallied(tally)
 		if err != nil {
-			return err
+			return o.named(err)
 		}
 		return drained(ctx, store, tally.LastSeq, request.Destinations, screen)
 	})
@@ -225,4 +225,12 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// named puts the address before an error of Prefect's, which speaks of paths alone.
+func (o Options) named(err error) error {
+	if _, ok := errors.AsType[*prefect.Error](err); ok {
+		return fmt.Errorf("PREFECT_API_URL=%s: %w", o.Config.Prefect.URL, err)
+	}
+	return err
 }

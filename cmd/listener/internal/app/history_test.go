@@ -3,6 +3,8 @@ package app_test
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -148,5 +150,21 @@ func TestPreviewTellsTheSame(t *testing.T) {
 	}
 	if n := r.logs.FilterMessageSnippet("its state is Completed").Len(); n != 12 {
 		t.Errorf("%d reasons for 12 runs", n)
+	}
+}
+
+// An error of Prefect's speaks of paths; which server it is about is said before it.
+func TestHistoryNamesThePrefect(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	wrong := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(wrong.Close)
+	r.options.Config.Prefect.URL = wrong.URL
+	_, previewed := app.Preview(t.Context(), r.options, lastHour(), app.ShowEvents)
+	_, filled := app.Backfill(t.Context(), r.options, lastHour())
+	for _, err := range []error{previewed, filled} {
+		if err == nil || !strings.HasPrefix(err.Error(), "PREFECT_API_URL="+wrong.URL+": reading history: ") {
+			t.Errorf("the error reads %v", err)
+		}
 	}
 }

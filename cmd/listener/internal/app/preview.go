@@ -58,7 +58,7 @@ func Preview(ctx context.Context, o Options, request BackfillRequest, show Show)
 		Recorder: ingest.NewRecorder(mapper, src.reader, ingest.Scrubbed{Ledger: ledger, Secrets: o.known().All}, o.Log.Named("preview"), ingest.NewMetrics(registry), nil),
 	}
 	tally, err := job.Run(ctx, request.query(), ingest.Mode{Explain: explainer(o.Log, out, show)})
-	return tallied(tally), err
+	return tallied(tally), o.named(err)
 }
 
 // explainer shows the reason for each run.

@@ -64,7 +64,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		enqueued: vector("events_enqueued_total", "Events put into the outbox.", "event_type",
 			string(adapter.Start), string(adapter.Running), string(adapter.Complete), string(adapter.Fail), string(adapter.Abort)),
 		repeated: counter("events_duplicate_total", "Events that were made again and left out, since they had been told."),
-		warnings: vector("warnings_total", "Oddities in Prefect's data that did not stop an event.", "rule"),
+		warnings: vector("warnings_total", "Oddities in Prefect's data that did not stop an event.", "rule",
+			append(adapter.WarningRules(), ruleRollup)...),
 		decisions: with.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "policy_decisions_total",
 			Help: "Runs seen for the first time, by what decided whether they are told about (a rule of LISTENER_POLICY by its number) and how.",

@@ -23,6 +23,9 @@ const (
 	maxRolled    = 2_000            // flow runs of which the datasets are remembered
 )
 
+// ruleRollup is the rule of the warning that a flow run's end goes out with its own datasets alone.
+const ruleRollup = "rollup-refused"
+
 // gatherRollups reads what the tasks of ended flow runs read and wrote, once they have all ended.
 func (p *portion) gatherRollups(ctx context.Context) error {
 	if !p.adapter.RollsUp() {
@@ -118,7 +121,7 @@ func (p *portion) rollUp(ctx context.Context, roots []uuid.UUID) error {
 	}
 	for root, roll := range t.rolls {
 		if err := roll.Full(); err != nil {
-			p.warnings = append(p.warnings, adapter.Warning{Rule: "rollup-refused", Run: root,
+			p.warnings = append(p.warnings, adapter.Warning{Rule: ruleRollup, Run: root,
 				Message: fmt.Sprintf("flow run %s goes out without the datasets of its tasks: %v", root, err)})
 			roll = nil
 		}
