@@ -75,7 +75,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("events (-want +got); go test ./test/e2e -run TestEveryKind -update accepts them:\n%s", diff)
+		t.Errorf("events (-want +got); go test ./test/e2e -run %s -update accepts them:\n%s", strings.Split(t.Name(), "/")[0], diff)
 	}
 }
 

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -52,6 +51,11 @@ func newMarquez(t *testing.T) *marquez {
 		rig.Skip(t, "no Marquez: set MARQUEZ_URL")
 	}
 	return &marquez{t: t, url: address, namespace: "e2e-" + uuid.NewString()}
+}
+
+// sink are the settings that deliver to it. On a busy machine it takes half a minute for an event with hundreds of datasets.
+func (m *marquez) sink() string {
+	return `OPENLINEAGE__TRANSPORT={"type":"http","url":"` + m.url + `","timeout":120}`
 }
 
 func (m *marquez) get(path string, into any) {
@@ -132,7 +136,7 @@ func TestDemoInMarquez(t *testing.T) {
 	t.Parallel()
 	m := newMarquez(t)
 	p := rig.StartPrefect(t)
-	l := rig.NewListener(t, p.URL, httpSink(m.url), "OPENLINEAGE_NAMESPACE="+m.namespace)
+	l := rig.NewListener(t, p.URL, m.sink(), "OPENLINEAGE_NAMESPACE="+m.namespace)
 	l.Start()
 	database := "DEMO_DATABASE=" + filepath.Join(t.TempDir(), "customers")
 	codes := map[int]bool{}
@@ -147,20 +151,15 @@ func TestDemoInMarquez(t *testing.T) {
 	}
 	told.Settled(t, p)
 	awaitDelivered(t, l)
-	checkRuns(t, m, p)
+	checkRuns(t, m, p, told.Expected(t, p))
 
 	jobs := m.jobs()
-	var tree []string
-	for _, j := range jobs {
-		tree = append(tree, fmt.Sprintf("%s < %q", j.Name, j.ParentJobName))
-	}
-	slices.Sort(tree)
 	want := []string{
-		`Update Customers < ""`,
-		`Update Customers.extract_customers < "Update Customers"`,
-		`Update Customers.load_customers < "Update Customers"`,
+		"Update Customers < ",
+		"Update Customers.extract_customers < Update Customers",
+		"Update Customers.load_customers < Update Customers",
 	}
-	if diff := cmp.Diff(want, tree); diff != "" {
+	if diff := cmp.Diff(want, tree(jobs)); diff != "" {
 		t.Errorf("jobs (-want +got):\n%s", diff)
 	}
 	const org, firm = "duckdb:///company_customers_db org_customers", "duckdb:///company_customers_db firm_customers"
@@ -187,6 +186,16 @@ func TestDemoInMarquez(t *testing.T) {
 	}
 }
 
+// tree is the jobs with their parents, as "child < parent".
+func tree(jobs map[string]marquezJob) []string {
+	var lines []string
+	for _, j := range jobs {
+		lines = append(lines, j.Name+" < "+j.ParentJobName)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
 func lastRunOf(t *testing.T, m *marquez, job string) marquezRun {
 	t.Helper()
 	runs := m.runs(job)
@@ -196,14 +205,14 @@ func lastRunOf(t *testing.T, m *marquez, job string) marquezRun {
 	return slices.MaxFunc(runs, func(a, b marquezRun) int { return a.StartedAt.Compare(b.StartedAt) })
 }
 
-// inMarquez tells every kind of run to a real Marquez and reads states, durations and parents back.
+// inMarquez tells every kind of run to a real Marquez and reads states and durations back.
 func inMarquez(t *testing.T, p *rig.Prefect) {
 	m := newMarquez(t)
-	l := rig.NewListener(t, p.URL, httpSink(m.url), "OPENLINEAGE_NAMESPACE="+m.namespace)
+	l := rig.NewListener(t, p.URL, m.sink(), "OPENLINEAGE_NAMESPACE="+m.namespace)
 	if code, _, stderr := l.Run("backfill", "--since", "1h"); code != 0 {
 		t.Fatalf("backfill ended with %d: %s", code, stderr)
 	}
-	checkRuns(t, m, p)
+	checkRuns(t, m, p, told.Expected(t, p))
 }
 
 // awaitDelivered waits until nothing is left in the listener's outbox.
@@ -224,7 +233,7 @@ func awaitDelivered(t *testing.T, l *rig.Listener) {
 var marquezStates = map[string]string{"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 
 // checkRuns compares Marquez's runs with Prefect's rows: the state, and the duration where there was a start.
-func checkRuns(t *testing.T, m *marquez, p *rig.Prefect) {
+func checkRuns(t *testing.T, m *marquez, p *rig.Prefect, want map[string]told.Expectation) {
 	t.Helper()
 	byID := map[string]marquezRun{}
 	for name := range m.jobs() {
@@ -238,7 +247,7 @@ func checkRuns(t *testing.T, m *marquez, p *rig.Prefect) {
 			rows[row["id"].(string)] = row
 		}
 	}
-	for id, e := range told.Expected(t, p) {
+	for id, e := range want {
 		row := rows[id]
 		if variables, _ := row["job_variables"].(map[string]any); len(variables) > 0 {
 			continue // it names a namespace of its own
