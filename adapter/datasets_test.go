@@ -65,6 +65,7 @@ func TestArtifactForms(t *testing.T) {
 		{"true", `true`, []string{}, []string{"its data is true or false, not a table"}},
 		{"numbers", `[1,2.5]`, []string{}, []string{"row 1 is left out: it is no row", "row 2"}},
 		{"NaN as a name", `[{"database_uri":"duckdb:///d","table":NaN}]`, []string{}, []string{"row 1 is left out: it has no table"}},
+		{"what Prefect 2 makes of rows with two values", `{"database_uri":"table"}`, []string{}, []string{"row 1 is left out: it has no table"}},
 		{"no rows", `[]`, []string{}, nil},
 		{"no columns", `{"database_uri":[],"table":[]}`, []string{}, nil},
 		{"an empty object", `{}`, []string{}, []string{"row 1 is left out: it has no database_uri"}},
