@@ -32,6 +32,9 @@ type model struct {
 	tasks   map[uuid.UUID]bool
 	ends    map[uuid.UUID]time.Time // of those that have ended
 	moved   map[uuid.UUID]bool      // since the poll began
+	polls   int                     // so far
+	shown   map[uuid.UUID]int       // after how many polls a row moved last
+	swept   [2]int                  // at which poll the looks back over 10 minutes and over a day last came round
 	open    map[uuid.UUID]bool      // seen running, and no end seen since
 	last    map[uuid.UUID]prefect.StateType
 }
@@ -48,7 +51,7 @@ func TestPollProperty(t *testing.T) {
 		m := &model{
 			world: newWorld(t, prefecttest.Version(version), prefecttest.PageLimit(page)), rt: rt,
 			tasks: make(map[uuid.UUID]bool), ends: make(map[uuid.UUID]time.Time), open: make(map[uuid.UUID]bool),
-			last:    make(map[uuid.UUID]prefect.StateType),
+			last:    make(map[uuid.UUID]prefect.StateType), shown: make(map[uuid.UUID]int),
 			version: version,
 		}
 		m.pick = m.drawn
@@ -111,6 +114,7 @@ func (m *model) set(id uuid.UUID, state prefect.StateType, at time.Time) {
 }
 
 func (m *model) touch(id uuid.UUID) {
+	m.shown[id] = m.polls
 	if m.moved != nil {
 		m.moved[id] = true
 	}
@@ -154,6 +158,7 @@ var errStore = errors.New("the store is full")
 func (m *model) pollAndCheck() {
 	open := m.openRuns()
 	began, before := m.now(), m.cur
+	m.polls++
 	fail := rapid.IntRange(-6, 4).Draw(m.rt, "fails after")
 	m.startMeddling()
 	s := newSight()
@@ -221,20 +226,24 @@ func (m *model) know(c prefect.Changes) {
 	m.cur = *c.Cursor
 }
 
-// checkReach checks that a poll gave all that runs, and all that ended since its position less the look back.
+// checkReach checks that a poll gave all that runs, and all that ended since its position less the look back. A look back
+// may take several polls and give a row that shows behind it the next time only: what it gives for certain is what has
+// stood still since it last came round.
 func (m *model) checkReach(s *sight, before prefect.Cursor, began time.Time, moved map[uuid.UUID]bool) {
-	reach := before.Ended.Add(-prefect.Overlap)
+	reach, still := before.Ended.Add(-prefect.Overlap), m.polls
 	switch {
 	case before.Ended.IsZero():
 		reach = m.cur.Since
 	case m.cur.SweptDay != before.SweptDay:
-		reach = before.Ended.Add(-prefect.OverlapDay)
+		reach, still = before.Ended.Add(-prefect.OverlapDay), m.swept[1]
 	case m.cur.Swept10m != before.Swept10m:
-		reach = before.Ended.Add(-prefect.Overlap10m)
+		reach, still = before.Ended.Add(-prefect.Overlap10m), m.swept[0]
 	}
 	if reach.Before(m.cur.Since) {
 		reach = m.cur.Since
 	}
+	overlap := later(before.Ended.Add(-prefect.Overlap), m.cur.Since)
+	defer m.sweptNow(before)
 	for _, id := range m.rows {
 		if moved[id] {
 			continue
@@ -243,12 +252,29 @@ func (m *model) checkReach(s *sight, before prefect.Cursor, began time.Time, mov
 		end, ended := m.ends[id]
 		young := m.young(id, began)
 		switch {
-		case state.Type == prefect.Running && !young, ended && !end.Before(reach):
+		case state.Type == prefect.Running && !young, ended && !end.Before(overlap), ended && !end.Before(reach) && m.shown[id] <= still:
 			if s.states[id] != state.Type {
 				m.rt.Fatalf("%s, %s is %s since %v and was seen as %q; the poll began at %v and reached back to %v", m.version, id, state.Type, state.Timestamp, s.states[id], began, reach)
 			}
 		}
 	}
+}
+
+// sweptNow notes which looks back have come round in this poll.
+func (m *model) sweptNow(before prefect.Cursor) {
+	if m.cur.Swept10m != before.Swept10m {
+		m.swept[0] = m.polls
+	}
+	if m.cur.SweptDay != before.SweptDay {
+		m.swept[1] = m.polls
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // checkOpen checks that each open run was seen, or is gone.
