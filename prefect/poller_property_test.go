@@ -51,7 +51,7 @@ func TestPollProperty(t *testing.T) {
 		m := &model{
 			world: newWorld(t, prefecttest.Version(version), prefecttest.PageLimit(page)), rt: rt,
 			tasks: make(map[uuid.UUID]bool), ends: make(map[uuid.UUID]time.Time), open: make(map[uuid.UUID]bool),
-			last:    make(map[uuid.UUID]prefect.StateType), shown: make(map[uuid.UUID]int),
+			last: make(map[uuid.UUID]prefect.StateType), shown: make(map[uuid.UUID]int),
 			version: version,
 		}
 		m.pick = m.drawn
