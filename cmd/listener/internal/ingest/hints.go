@@ -24,6 +24,11 @@ const (
 	fullLook  = 10
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
+	// Servers keep few events for a listener and throw away without a word what is more, sometimes all that comes for a
+	// while. So after as many events as burst within burstTime polls are not slow for as long as quiet.
+	burst     = 50
+	burstTime = 2 * time.Second
+	quiet     = 30 * time.Second
 	// hintPatience is how long a row is awaited as its event told it. The polls look further.
 	hintPatience = time.Minute
 )
@@ -49,6 +54,9 @@ type Hints struct {
 	fruitless int       // reads in a row that brought nothing
 	lagging   int       // reads in a row that looked for newly named runs and brought nothing
 	relied    bool      // polls are slow
+	counted   time.Time // since when events are counted
+	count     int       // events since then
+	busy      time.Time // until when so many came that some may be lost
 }
 
 // Stored says what came of the runs of one portion, once it is stored.
@@ -106,6 +114,7 @@ func (h *Hints) Hint(hint prefect.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.metrics.received.Inc()
+	h.tally(time.Now())
 	seen := h.seen.get(hint.Run)
 	if hint.At.After(seen.heard) {
 		seen.heard = hint.At
@@ -116,6 +125,20 @@ func (h *Hints) Hint(hint prefect.Hint) {
 		return // a late one, or one that was told before
 	}
 	h.await(hint.Run, hint.Task, hint.At)
+}
+
+// tally counts an event, and wakes the loop where a burst of them begins. The hints are locked.
+func (h *Hints) tally(now time.Time) {
+	if now.Sub(h.counted) > burstTime {
+		h.counted, h.count = now, 0
+	}
+	if h.count++; h.count < burst {
+		return
+	}
+	if !h.busy.After(now) {
+		signal(h.hurry)
+	}
+	h.busy = now.Add(quiet)
 }
 
 // await adds a run to those that are to be read. The hints are locked.

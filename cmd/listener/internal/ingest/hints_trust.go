@@ -119,15 +119,16 @@ func (h *Hints) pace(usual time.Duration) time.Duration {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	reliable := h.trust.reliable(time.Now())
+	now := time.Now()
+	reliable := h.trust.reliable(now)
 	pace := usual
-	if reliable {
+	if reliable && !h.busy.After(now) {
 		pace = max(usual, SlowInterval)
 	}
 	switch {
 	case reliable == h.relied:
 	case reliable:
-		h.log.Info("events name the runs that change; polling slows down", zap.Duration("interval", pace))
+		h.log.Info("events name the runs that change; polling slows down", zap.Duration("interval", max(usual, SlowInterval)))
 	case h.trust.up && !h.trust.missed.IsZero():
 		h.log.Info("runs change that no event names; polling at the usual interval until events come again", zap.Duration("interval", pace))
 	}
