@@ -154,6 +154,7 @@ type Size struct {
 	OutboxBytes int64 // what the bodies of those events take on disk
 	Database    int64 // the files, in bytes
 	Free        int64 // reusable within the files, in bytes
+	Log         int64 // the part of Free that lies in the write-ahead log, in bytes
 	DiskFree    int64 // left on the disk for this user, in bytes
 }
 

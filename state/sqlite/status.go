@@ -81,7 +81,8 @@ func (s *Store) Size(ctx context.Context) (state.Size, error) {
 			}
 			size.Database += n
 			if path == s.files.wal() {
-				size.Free += n // once written back, it is written again from its beginning
+				size.Log = n // once written back, it is written again from its beginning
+				size.Free += n
 			}
 		}
 	}

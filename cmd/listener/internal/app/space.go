@@ -33,14 +33,14 @@ func (s *space) Pause(ctx context.Context) (string, error) {
 	}
 	// An outbox that was emptied leaves its room in the file, where it is used again before the file grows: without it
 	// a pause that the outbox itself has brought about would not end when the outbox is empty. But what is written
-	// passes through the log first, so not all of the reserve can lie there.
-	free := size.DiskFree + size.Free
+	// passes through the log first, so half of the reserve must be there or on the disk.
+	free, log := size.DiskFree+size.Free, size.DiskFree+size.Log
 	var reason string
 	switch {
 	case size.OutboxBytes >= limit:
 		reason = fmt.Sprintf("the outbox holds %s of %s (LISTENER_OUTBOX_MAX_BYTES): a destination has not taken its events",
 			mebibytes(size.OutboxBytes), mebibytes(s.maxOutbox))
-	case free < reserve || size.DiskFree < reserve/2:
+	case free < reserve || log < reserve/2:
 		reason = fmt.Sprintf("the disk of the store has %s left and %s are kept in reserve", mebibytes(size.DiskFree), mebibytes(s.reserve))
 	}
 	s.paused = reason != ""

@@ -38,6 +38,7 @@ func TestSpacePauses(t *testing.T) {
 		{"the outbox was emptied within the file", state.Size{DiskFree: 50 * mib, Free: 30 * mib}, ""},
 		{"and filled again", state.Size{DiskFree: 50 * mib, Free: 13 * mib}, "the disk of the store"},
 		{"room in the file alone is not enough", state.Size{DiskFree: 30 * mib, Free: 900 * mib}, "the disk of the store"},
+		{"room in the log is as good as on the disk", state.Size{DiskFree: 29 * mib, Log: 21 * mib, Free: 51 * mib}, ""},
 	} {
 		store.size = step.size
 		reason, err := s.Pause(t.Context())
