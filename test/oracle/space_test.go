@@ -50,8 +50,8 @@ func TestOutboxLimit(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	b := w.consumer("b")
 	b.Script(transporttest.Always(transporttest.Status(503)))
-	const limit = 1 << 20
-	w.daemon.set("LISTENER_OUTBOX_MAX_BYTES", "1MiB")
+	const limit = 4 << 20 // several portions, one of which may come on top
+	w.daemon.set("LISTENER_OUTBOX_MAX_BYTES", "4MiB")
 	w.past(shape{tasks: 10}, 250, 10*time.Second, time.Now())
 	w.daemon.launch()
 	w.paused(60*time.Second, "the outbox holds")
