@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
+	"github.com/prefect-openlineage/listener/openlineage"
 )
 
 // newLogger returns a logger that writes every line, without sampling: the thousandth warning may be the one that
@@ -45,25 +45,21 @@ type maskingWriter struct {
 
 // Write writes one line, masked.
 func (w maskingWriter) Write(line []byte) (int, error) {
-	whole := len(line)
+	var forms []string
 	for _, secret := range w.secrets() {
-		for _, form := range [][]byte{[]byte(secret), quoted(secret)} {
-			if bytes.Contains(line, form) {
-				line = bytes.ReplaceAll(line, form, []byte(config.Redacted))
-			}
-		}
+		forms = append(forms, secret, quoted(secret))
 	}
-	if _, err := w.to.Write(line); err != nil {
+	if _, err := io.WriteString(w.to, openlineage.MaskSecrets(string(line), forms)); err != nil {
 		return 0, err
 	}
-	return whole, nil
+	return len(line), nil
 }
 
 // quoted is a text as it stands inside a JSON string.
-func quoted(text string) []byte {
+func quoted(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil { // a string always can be
-		return []byte(text)
+		return text
 	}
-	return encoded[1 : len(encoded)-1]
+	return string(encoded[1 : len(encoded)-1])
 }
