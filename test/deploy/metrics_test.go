@@ -1,7 +1,6 @@
 package deploy_test
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -57,7 +56,7 @@ func shownMetrics(t *testing.T) map[string]bool {
 	listener.Start()
 	var names map[string]bool
 	rig.Eventually(t, 20*time.Second, "the metrics show a poll", func() bool {
-		addr := address(listener)
+		addr := listener.Addr()
 		if addr == "" {
 			return false
 		}
@@ -71,17 +70,6 @@ func shownMetrics(t *testing.T) map[string]bool {
 		return strings.Contains(page, prefix+`polls_total{result="ok"}`) && !strings.Contains(page, prefix+"polls_total{result=\"ok\"} 0\n")
 	})
 	return names
-}
-
-// address is where the daemon's log says that it listens; empty before it does.
-func address(listener *rig.Listener) string {
-	for _, line := range listener.LogLines(`"started"`) {
-		var started struct{ HTTP string }
-		if json.Unmarshal([]byte(line), &started) == nil {
-			return started.HTTP
-		}
-	}
-	return ""
 }
 
 // get returns an answer's body; empty where there is none.

@@ -3,6 +3,7 @@ package rig
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -112,6 +113,17 @@ func (l *Listener) LogLines(text string) []string {
 		}
 	}
 	return lines
+}
+
+// Addr is where the daemon's log says that it serves metrics and health; empty before it does.
+func (l *Listener) Addr() string {
+	for _, line := range l.LogLines(`"started"`) {
+		var started struct{ HTTP string }
+		if json.Unmarshal([]byte(line), &started) == nil {
+			return started.HTTP
+		}
+	}
+	return ""
 }
 
 // Command prepares a call of the binary with the same settings.

@@ -48,7 +48,7 @@ func TestSecretsGoNowhere(t *testing.T) {
 		}
 	})
 	rig.Eventually(t, 30*time.Second, "the listener's address stands in its log", func() bool {
-		address = httpAddr(listener)
+		address = listener.Addr()
 		return address != ""
 	})
 	metric := func(text string) bool { return strings.Contains(get(t, address, "/metrics"), text) }
@@ -166,16 +166,6 @@ func settings(t *testing.T, url string) []string {
 		"LISTENER_HTTP_AUTH=ops:" + secret("ops"), "LISTENER_PARAMETERS=true", "LISTENER_LOG_LEVEL=debug", "LISTENER_POLL_INTERVAL=200ms",
 		"DB_PASSWORD=" + secret("environment"), "OPENLINEAGE__FACETS__ENVIRONMENT_VARIABLES=[\"DB_PASSWORD\"]",
 	}
-}
-
-func httpAddr(listener *rig.Listener) string {
-	for _, line := range listener.LogLines(`"started"`) {
-		var started struct{ HTTP string }
-		if json.Unmarshal([]byte(line), &started) == nil {
-			return started.HTTP
-		}
-	}
-	return ""
 }
 
 func get(t *testing.T, address, path string) string {
