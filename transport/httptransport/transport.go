@@ -23,6 +23,17 @@ type Options struct {
 	Now func() time.Time
 }
 
+// filled returns the options with what is left out in them.
+func (o Options) filled() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Proxy == nil {
+		o.Proxy = http.ProxyFromEnvironment
+	}
+	return o
+}
+
 // Transport posts events to one endpoint. It is safe for concurrent use.
 type Transport struct {
 	config    Config
@@ -44,12 +55,7 @@ var (
 
 // New returns a transport. It opens no connection; its error is about a certificate file.
 func New(c Config, o Options) (*Transport, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Proxy == nil {
-		o.Proxy = http.ProxyFromEnvironment
-	}
+	o = o.filled()
 	m := newMasker(c)
 	auth, err := newAuthorizer(c, m, o)
 	if err != nil {

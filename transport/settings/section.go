@@ -62,9 +62,13 @@ func (s *Section) Refuse(key, problem, hint string) {
 	s.report.problems = append(s.report.problems, &transport.ConfigError{Path: path, Problem: problem, Hint: hint})
 }
 
-// Warn notes something about a key that does not stop the start.
+// Warn notes something about a key that does not stop the start. An empty key means the section itself.
 func (s *Section) Warn(key, text string) {
-	s.report.warnings = append(s.report.warnings, s.Path(key)+": "+text)
+	path := s.path
+	if key != "" {
+		path = s.Path(key)
+	}
+	s.report.warnings = append(s.report.warnings, path+": "+text)
 }
 
 // lookup returns a key's value and the name under which it is written. The first of names whose value is set wins; a
