@@ -7,6 +7,7 @@ LDFLAGS  = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.dat
 
 PYTHON  ?= python3
 VENV    := .cache/venv
+DATAHUB := .cache/datahub-venv
 # Servers of other versions, each in an environment of its own. The oldest need a Python older than 3.13; without one
 # they are left out.
 OTHER_PYTHON ?= $(shell for p in python3.11 python3.12 python3.10; do $$p -c '' 2>&- && echo $$p && break; done)
@@ -24,7 +25,7 @@ help: ## this list
 demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their lineage on the screen
 	@$(VENV)/bin/python demo/demo.py
 
-test: build $(VENV)/.ready versions ## every test, those on real servers included
+test: build $(VENV)/.ready versions $(DATAHUB)/.ready ## every test, those on real servers included
 	$(GO) test -timeout 15m $(UNIT)
 	$(GO) test -timeout 30m -p 1 ./test/...
 
@@ -40,7 +41,7 @@ build: ## bin/listener, static, version stamped
 lint: ## golangci-lint at the version pinned in tools/go.mod
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 
-bench: build $(VENV)/.ready .cache/bench-venv/.ready ## measures against yardsticks that run beside it; prints ratios
+bench: build $(VENV)/.ready .cache/bench-venv/.ready $(DATAHUB)/.ready ## measures against yardsticks that run beside it; prints ratios
 	$(GO) run ./test/bench
 
 # The Python package that the listener is measured beside has an environment of its own.
@@ -69,6 +70,9 @@ endef
 
 $(VENV)/.ready: test/python/requirements.txt
 	$(call venv,$(PYTHON),$(VENV),$<)
+
+$(DATAHUB)/.ready: test/python/datahub.txt
+	$(call venv,$(PYTHON),$(DATAHUB),$<,--no-compile)
 
 .cache/venv-%/.ready: test/python/prefect-%.txt
 	$(call venv,$(or $(OTHER_PYTHON),$(PYTHON)),.cache/venv-$*,$<,--no-compile)
