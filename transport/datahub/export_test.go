@@ -1,0 +1,4 @@
+package datahub
+
+// MaxTold is how many facts are remembered.
+const MaxTold = maxTold
