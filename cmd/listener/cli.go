@@ -17,6 +17,7 @@ type cli struct {
 	Deadletters  deadlettersCmd  `cmd:"" help:"Events that a destination will never take as they are."`
 	Destinations destinationsCmd `cmd:"" help:"The destinations and their outboxes."`
 	Adopt        adoptCmd        `cmd:"" help:"Let the store go over to the Prefect of the settings, though it was filled from another one."`
+	Completion   completionCmd   `cmd:"" help:"Print a script that completes command lines in bash, fish or zsh."`
 	Version      versionCmd      `cmd:"" help:"Show the version."`
 }
 
