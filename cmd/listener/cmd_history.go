@@ -106,6 +106,9 @@ func (c *previewCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	if p.colours {
+		options.Stdout = &colourWriter{to: p.stdout}
+	}
 	result, err := p.do.preview(ctx, options, request, c.show())
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ func main() {
 		getenv:   os.Getenv,
 		now:      time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		colours:  colours(term.IsTerminal(int(os.Stdout.Fd())), os.Getenv),
 		do:       theActions(),
 	})
 	stop()

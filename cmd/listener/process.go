@@ -22,6 +22,7 @@ type process struct {
 	getenv         func(string) string
 	now            func() time.Time
 	terminal       bool // standard error is a terminal
+	colours        bool // standard output is one, and may be coloured
 	do             actions
 }
 
