@@ -207,9 +207,13 @@ func TestStatus(t *testing.T) {
 	r := newRig()
 	r.report = app.StatusReport{
 		Store: "/var/lib/listener/listener.db", Daemon: true, Prefect: "http://prefect:4200/api", ReadUpTo: today.Add(-90 * time.Second),
+		OpenFlowRuns: 1, OpenTaskRuns: 12, KnownRuns: 34567, Unreadable: 2,
 		OutboxEvents: 1, OutboxBytes: 2048, StoreBytes: 5 << 20, DiskFree: 3 << 40,
 		Destinations: []app.DestinationReport{
-			{Name: "marquez", Kind: "http", Pending: 1, OldestPending: today.Add(-2 * time.Hour), LastDelivered: today.Add(-time.Hour)},
+			{Name: "marquez", Kind: "http", Pending: 1, OldestPending: today.Add(-2 * time.Hour), LastDelivered: today.Add(-time.Hour),
+				LastError: "status-503", LastErrorStatus: 503, LastErrorAt: today.Add(-time.Minute)},
+			{Name: "datahub", Kind: "http", Pending: 40, Trouble: "held", TroubleReason: "auth", TroubleSince: today.Add(-time.Hour),
+				LastError: "auth", LastErrorStatus: 401, LastErrorAt: today.Add(-20 * time.Second)},
 			{Name: "old", Kind: "file", Dead: 3, Parked: true, Gone: true},
 		},
 	}

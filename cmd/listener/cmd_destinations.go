@@ -60,20 +60,33 @@ func (d destinationRow) standing(now time.Time) string {
 	}
 }
 
-func destinationTable(p *process, all []destinationRow) error {
+// column is one that only some tables of destinations have.
+type column struct {
+	head string
+	cell func(destinationRow) string
+}
+
+func destinationTable(p *process, all []destinationRow, more ...column) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "no destinations yet: the listener notes them when it starts")
 		return err
 	}
 	now := p.now()
+	head := []string{"NAME", "KIND", "STATE", "WAITING", "OLDEST", "DEAD", "LAST DELIVERED"}
+	for _, c := range more {
+		head = append(head, c.head)
+	}
 	rows := make([][]string, len(all))
 	for i, d := range all {
 		rows[i] = []string{
 			d.Name, d.Kind, d.standing(now), strconv.FormatInt(d.Pending, 10), age(d.OldestPending, now),
 			strconv.FormatInt(d.Dead, 10), moment(d.LastDelivered, "never"),
 		}
+		for _, c := range more {
+			rows[i] = append(rows[i], c.cell(d))
+		}
 	}
-	return table(p.stdout, []string{"NAME", "KIND", "STATE", "WAITING", "OLDEST", "DEAD", "LAST DELIVERED"}, rows)
+	return table(p.stdout, head, rows)
 }
 
 type destinationsParkCmd struct {

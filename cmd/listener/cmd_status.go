@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -47,6 +48,8 @@ func statusText(p *process, r app.StatusReport, maxOutbox int64) error {
 	out.printf("disk        %s left\n", rounded(r.DiskFree))
 	out.printf("Prefect     %s\n", api)
 	out.printf("read up to  %s\n", position)
+	out.printf("runs        %s and %s open, %d remembered%s\n", count(r.OpenFlowRuns, "flow run", "flow runs"),
+		count(r.OpenTaskRuns, "task run", "task runs"), r.KnownRuns, unreadable(r.Unreadable))
 	out.printf("outbox      %s, %s of %s\n\n", count(r.OutboxEvents, "event", "events"), rounded(r.OutboxBytes), config.Size(maxOutbox))
 	if err := out.done(); err != nil {
 		return err
@@ -55,7 +58,22 @@ func statusText(p *process, r app.StatusReport, maxOutbox int64) error {
 	for i, d := range r.Destinations {
 		rows[i] = destinationRow{DestinationReport: d}
 	}
-	return destinationTable(p, rows)
+	return destinationTable(p, rows, column{"LAST ERROR", func(d destinationRow) string { return lastError(d, p.now()) }})
+}
+
+func unreadable(rows int64) string {
+	if rows == 0 {
+		return ""
+	}
+	return "; " + count(rows, "row", "rows") + " of Prefect can't be read and are kept"
+}
+
+// lastError is what last went wrong, and when.
+func lastError(d destinationRow, now time.Time) string {
+	if d.LastError == "" {
+		return "-"
+	}
+	return fmt.Sprintf("%s, %s ago", d.LastError, age(d.LastErrorAt, now))
 }
 
 // rounded is a number of bytes for people.

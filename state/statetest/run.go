@@ -18,6 +18,7 @@ func Run(t *testing.T, rig Rig) {
 		{"groups", groupTests},
 		{"dead letters", deadLetterTests},
 		{"destinations", destinationTests},
+		{"overview", overviewTests},
 		{"purge", purgeTests},
 		{"rest", restTests},
 	} {

@@ -30,6 +30,7 @@ type Store interface {
 		busy func(run uuid.UUID) bool) ([]state.Delivery, error)
 	Settle(ctx context.Context, destination string, settlements []state.Settlement) error
 	Status(ctx context.Context) ([]state.DestinationStatus, error)
+	Overview(ctx context.Context) (state.Overview, error)
 	SetTroubles(ctx context.Context, troubles []state.Trouble) error
 	Size(ctx context.Context) (state.Size, error)
 

@@ -20,7 +20,13 @@ type StatusReport struct {
 	Daemon  bool   `json:"daemon"`
 	Prefect string `json:"prefect,omitempty"`
 	// ReadUpTo is the end time, by Prefect's clock, up to which runs have been read; zero: nothing was read yet.
-	ReadUpTo     time.Time           `json:"read_up_to,omitzero"`
+	ReadUpTo time.Time `json:"read_up_to,omitzero"`
+	// OpenFlowRuns and OpenTaskRuns are runs whose end is awaited, KnownRuns all that are remembered.
+	OpenFlowRuns int64 `json:"open_flow_runs"`
+	OpenTaskRuns int64 `json:"open_task_runs"`
+	KnownRuns    int64 `json:"known_runs"`
+	// Unreadable are rows of Prefect that this version can't read and that are kept.
+	Unreadable   int64               `json:"unreadable_rows"`
 	OutboxEvents int64               `json:"outbox_events"`
 	OutboxBytes  int64               `json:"outbox_bytes"`
 	StoreBytes   int64               `json:"store_bytes"`
@@ -42,6 +48,11 @@ type DestinationReport struct {
 	Trouble       string    `json:"trouble,omitempty"`
 	TroubleReason string    `json:"trouble_reason,omitempty"`
 	TroubleSince  time.Time `json:"trouble_since,omitzero"`
+	// LastError is the last failure of the event that waits longest, or the last dead letter, whichever is younger. Only
+	// Status has it.
+	LastError       string    `json:"last_error,omitempty"`
+	LastErrorStatus int       `json:"last_error_status,omitempty"` // of HTTP
+	LastErrorAt     time.Time `json:"last_error_at,omitzero"`
 }
 
 // Status reads the store beside a daemon that may be running on it.
@@ -73,8 +84,17 @@ func Status(ctx context.Context, o Options) (report StatusReport, err error) {
 	if err != nil {
 		return report, err
 	}
+	overview, err := store.Overview(ctx)
+	if err != nil {
+		return report, err
+	}
+	report.OpenFlowRuns, report.OpenTaskRuns, report.KnownRuns = overview.OpenFlowRuns, overview.OpenTaskRuns, overview.KnownRuns
+	report.Unreadable = overview.Quarantined
 	for _, d := range all {
-		report.Destinations = append(report.Destinations, NewDestinationReport(d))
+		row := NewDestinationReport(d)
+		last := overview.LastFailures[d.Name]
+		row.LastError, row.LastErrorStatus, row.LastErrorAt = last.Reason, last.Status, last.At
+		report.Destinations = append(report.Destinations, row)
 	}
 	return report, nil
 }
