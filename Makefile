@@ -30,7 +30,7 @@ test: build $(VENV)/.ready versions $(DATAHUB)/.ready ## every test, those on re
 	$(GO) test -timeout 30m -p 1 ./test/...
 
 versions: ## servers of older Prefect versions, for the suite on them
-	@$(MAKE) --no-print-directory -j$(words $(OTHERS)) $(OTHER_VENVS)
+	@$(if $(OTHER_VENVS),$(MAKE) --no-print-directory -j$(words $(OTHER_VENVS)) $(OTHER_VENVS),echo "no older version of Prefect was asked for")
 
 race: ## the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(UNIT)
