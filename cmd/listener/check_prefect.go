@@ -33,8 +33,23 @@ func countRuns(ctx context.Context, client prefectAPI, lookback time.Duration) (
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s; %s started in the last %s", says, atMost(len(recent.Rows), "flow run", "flow runs"), config.Brief(lookback)), nil
+	says = fmt.Sprintf("%s; %s started in the last %s", says, atMost(len(recent.Rows), "flow run", "flow runs"), config.Brief(lookback))
+	if len(recent.Rows) < tellingRuns {
+		return says, nil
+	}
+	tasked, err := client.TaskRuns(ctx, prefect.Filter{Limit: 1, TaskRuns: &prefect.RunFilter{StartTime: &prefect.Window{After: &since}}})
+	if err != nil {
+		return "", err
+	}
+	if len(tasked.Rows) == 0 {
+		says += " and no task run: unless these flows have no tasks, Prefect does not write task runs down " +
+			"(see PrefectOpenLineageTaskRunsMissing in docs/operations.md)"
+	}
+	return says, nil
 }
+
+// tellingRuns are so many flow runs that it is strange when none of them had a task.
+const tellingRuns = 5
 
 // atMost names a number of rows of which one page holds at most MaxPage.
 func atMost(n int, one, many string) string {

@@ -59,6 +59,9 @@ func TestCheckFindings(t *testing.T) {
 	}{
 		{"all well", func(*rig) {}, exitOK, "Prefect 3.9.1 answers; 0 flow runs and 0 task runs running; 0 flow runs started in the last 1h"},
 		{"the cloud", func(r *rig) { r.api.version = "" }, exitOK, "Prefect Cloud answers"},
+		{"flow runs with task runs", func(r *rig) { r.api.recent = 5 }, exitOK, "5 flow runs started in the last 1h\n"},
+		{"flow runs without any", func(r *rig) { r.api.recent, r.api.taskless = 5, true }, exitOK, "5 flow runs started in the last 1h and no task run: unless"},
+		{"few flow runs without any", func(r *rig) { r.api.recent, r.api.taskless = 4, true }, exitOK, "4 flow runs started in the last 1h\n"},
 		{"no clock", func(r *rig) { r.api.served = time.Time{} }, exitOK, "0 task runs running\n"},
 		{"events", func(*rig) {}, exitOK, "Prefect's events\n  at ws://127.0.0.1:4200/api/events/out\n  ok: heard"},
 		{"no events", func(r *rig) { r.api.hints = errors.New("403 Forbidden") }, exitOK,

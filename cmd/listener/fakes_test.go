@@ -106,7 +106,8 @@ type fakeAPI struct {
 	served     time.Time
 	flows      int // running
 	tasks      int
-	recent     int // flow runs started lately
+	recent     int  // flow runs started lately
+	taskless   bool // and no task runs did
 	askedSince time.Time
 	closed     bool
 	hints      error // why events can't be heard
@@ -125,7 +126,14 @@ func (f *fakeAPI) FlowRuns(_ context.Context, q prefect.Filter) (prefect.Page[pr
 }
 
 func (f *fakeAPI) TaskRuns(_ context.Context, q prefect.Filter) (prefect.Page[prefect.TaskRun], error) {
-	return prefect.Page[prefect.TaskRun]{Rows: make([]prefect.TaskRun, min(f.tasks, q.Limit)), Served: f.served}, nil
+	n := f.tasks
+	if q.TaskRuns.StartTime != nil {
+		n = 1
+		if f.taskless {
+			n = 0
+		}
+	}
+	return prefect.Page[prefect.TaskRun]{Rows: make([]prefect.TaskRun, min(n, q.Limit)), Served: f.served}, nil
 }
 
 func (f *fakeAPI) Close() { f.closed = true }

@@ -132,7 +132,7 @@ func TestTheReadmesFlowIsTheGuides(t *testing.T) {
 
 // othersVariables are variables that the guides name and that belong to others.
 var othersVariables = []string{
-	"OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "PREFECT_EXPERIMENTAL_ENABLE_TASK_SCHEDULING",
+	"PREFECT_SERVER_API_AUTH_STRING", "OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "PREFECT_EXPERIMENTAL_ENABLE_TASK_SCHEDULING",
 }
 
 var fixedName = regexp.MustCompile(`^(PREFECT|OPENLINEAGE|LISTENER)_[A-Z]+(_[A-Z]+)*$`)

@@ -91,6 +91,7 @@ func TestWrongSettingsShowNoSecret(t *testing.T) {
 		"headers that are no JSON":   {"PREFECT_CLIENT_CUSTOM_HEADERS={\"X\": \"" + secret("no-json") + "\""},
 		"a key with a control":       {"PREFECT_API_KEY=" + secret("key") + "\x01"},
 		"an auth string without a :": {"LISTENER_HTTP_AUTH=" + secret("no-colon")},
+		"a heartbeat to nowhere":     {"LISTENER_HEARTBEAT_URL=" + secret("heartbeat-nowhere")},
 		"an address with a password": {"PREFECT_API_URL=ftp://u:" + secret("address") + "@h/api"},
 		"a transport of no kind":     {`OPENLINEAGE__TRANSPORT={"type": "pigeon", "auth": {"apiKey": "` + secret("pigeon") + `"}}`},
 		"a broken transport":         {`OPENLINEAGE__TRANSPORT={"type": "http", "auth": {"apiKey": "` + secret("cut")},
@@ -164,6 +165,7 @@ func settings(t *testing.T, url string) []string {
 	return []string{
 		"PREFECT_API_KEY=" + apiKey, "PREFECT_CLIENT_CUSTOM_HEADERS=" + string(headers), "OPENLINEAGE__TRANSPORT=" + string(transport),
 		"LISTENER_HTTP_AUTH=ops:" + secret("ops"), "LISTENER_PARAMETERS=true", "LISTENER_LOG_LEVEL=debug", "LISTENER_POLL_INTERVAL=200ms",
+		"LISTENER_HEARTBEAT_URL=http://127.0.0.1:9/" + secret("heartbeat") + "?key=" + secret("heartbeat-query"),
 		"DB_PASSWORD=" + secret("environment"), "OPENLINEAGE__FACETS__ENVIRONMENT_VARIABLES=[\"DB_PASSWORD\"]",
 	}
 }

@@ -40,6 +40,7 @@ type daemon struct {
 	hints   *hints // nil: off
 	jobs    *backfillJobs
 	secrets *secretsWatcher
+	beat    *heartbeat // nil: off
 	ops     *operations
 	sizes   *storeMetrics
 }
@@ -102,6 +103,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},
 		Interval: o.Config.PollInterval, Grace: o.Config.Grace,
 	}
+	d.loop.Tasks = ingest.NewTaskWatch(store, metrics, log)
 	if o.Config.Hints {
 		d.hints = newHints(o, src, poller, recorder, registry, log)
 		d.loop.Hints = d.hints.named
@@ -110,6 +112,10 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	d.secrets = &secretsWatcher{
 		options: o, current: o.Config, known: known, client: src.client, destinations: byName,
 		changed: d.deliver.Recheck, shown: shown, metrics: newReloadMetrics(registry),
+	}
+	beats := newHeartbeatMetrics(registry)
+	if o.Config.Heartbeat.IsSet() {
+		d.beat = newHeartbeat(o, d.trouble, beats)
 	}
 	shown.watch(d.deliver.Snapshot)
 	return d, nil
@@ -153,6 +159,12 @@ func (d *daemon) work(ctx context.Context, group *errgroup.Group) {
 		noting.run(ctx)
 		return nil
 	})
+	if d.beat != nil {
+		group.Go(func() error {
+			d.beat.run(ctx)
+			return nil
+		})
+	}
 }
 
 func named(what string, err error) error {

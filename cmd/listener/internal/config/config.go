@@ -26,6 +26,8 @@ type Config struct {
 
 	HTTP HTTP
 	Log  Log
+	// Heartbeat is the address to ask for while all is well. Not set: none.
+	Heartbeat Credential
 
 	// Settings are all values in effect with their origins, secrets masked, in a fixed order.
 	Settings []Setting
@@ -99,7 +101,7 @@ type Setting struct {
 // SecretsChanged says whether a secret that came from a file is another one than when the Config was loaded. Load
 // makes a Config with the new one.
 func (c Config) SecretsChanged() bool {
-	for _, credential := range []Credential{c.Prefect.APIKey, c.Prefect.AuthString, c.Prefect.Headers.text, c.HTTP.Auth} {
+	for _, credential := range []Credential{c.Prefect.APIKey, c.Prefect.AuthString, c.Prefect.Headers.text, c.HTTP.Auth, c.Heartbeat} {
 		if credential.Changed() {
 			return true
 		}

@@ -17,6 +17,7 @@ var fileSettings = map[string]string{
 	"PREFECT_API_AUTH_STRING":              "a:b",
 	"PREFECT_CLIENT_CUSTOM_HEADERS":        `{"X-A":"b"}`,
 	"LISTENER_HTTP_AUTH":                   "a:b",
+	"LISTENER_HEARTBEAT_URL":               "https://h/ping",
 	"OPENLINEAGE_API_KEY":                  "key",
 	"OPENLINEAGE__TRANSPORT__AUTH__APIKEY": "0123",
 }

@@ -41,6 +41,7 @@ func (l *loader) process(v Variables) {
 		func(text string) (int64, error) { return size(text, leastOutbox) })
 	c.HTTP.Addr = read(l, l.env("LISTENER_HTTP_ADDR", v.HTTPAddr), defaultHTTPAddr, plain, listenAddr)
 	c.HTTP.Auth = l.credential(l.env("LISTENER_HTTP_AUTH", v.HTTPAuth), l.env("LISTENER_HTTP_AUTH_FILE", v.HTTPAuthFile), userPassword)
+	c.Heartbeat = l.credential(l.env("LISTENER_HEARTBEAT_URL", v.HeartbeatURL), l.env("LISTENER_HEARTBEAT_URL_FILE", v.HeartbeatURLFile), pingURL)
 	c.Log = l.log(v)
 }
 

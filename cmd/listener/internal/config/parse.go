@@ -164,6 +164,15 @@ func webURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// pingURL checks an address that is asked for and may hold a secret anywhere, which the error therefore leaves out.
+func pingURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return errors.New("takes an address that begins with http:// or https://")
+	}
+	return nil
+}
+
 // OffAddr is the address that serves nothing.
 const OffAddr = "off"
 

@@ -89,6 +89,8 @@ func TestLoadNeverShowsSecrets(t *testing.T) {
 		"PREFECT_API_URL=http://h/api?token=hunter2",
 		"PREFECT_UI_URL=http://ann:hunter2@h",
 		"LISTENER_HTTP_AUTH=hunter2",
+		"LISTENER_HEARTBEAT_URL=https://hc.example/hunter2",
+		"LISTENER_HEARTBEAT_URL=hunter2",
 		"LISTENER_STATE=postgres://ann:hunter2@h/db",
 		"OPENLINEAGE_API_KEY=hunter2",
 		"OPENLINEAGE_URL=http://ann:hunter2@h",

@@ -55,6 +55,8 @@ func (c Config) Secrets() []string {
 			add(base64.StdEncoding.EncodeToString([]byte(secret.Reveal()))) // as a header has it
 		}
 	}
+	heartbeat, _ := c.Heartbeat.Value()
+	addAddress(heartbeat.Reveal(), add)
 	headers, _ := c.Prefect.Headers.Value()
 	for _, value := range headers {
 		addHeader(value, add)
@@ -62,6 +64,14 @@ func (c Config) Secrets() []string {
 	c.OpenLineage.eachSecret(add)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// addAddress adds an address that is a secret, and the part of it behind the host.
+func addAddress(text string, add func(string)) {
+	add(text)
+	if u, err := url.Parse(text); err == nil {
+		add(strings.TrimPrefix(u.RequestURI(), "/"))
+	}
 }
 
 // addHeader adds a header's value, and what stands behind its scheme: Bearer KEY.

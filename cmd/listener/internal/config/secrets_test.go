@@ -12,7 +12,7 @@ func TestSecretsInUse(t *testing.T) {
 	t.Parallel()
 	c := config.Config{
 		Prefect: config.Prefect{APIKey: config.NewCredential("pnu_12345"), AuthString: config.NewCredential("ann:password1")},
-		HTTP:    config.HTTP{Auth: config.NewCredential("ops:short")},
+		HTTP:    config.HTTP{Auth: config.NewCredential("ops:short")}, Heartbeat: config.NewCredential("https://hc.example/ping-0b7e?a=b"),
 		OpenLineage: config.OpenLineage{Transport: map[string]any{
 			"type": "composite", "transports": []any{
 				map[string]any{"url": "https://u:in-the-url@h/x", "auth": map[string]any{"type": "api_key", "apikey": "key-12345678"}},
@@ -23,7 +23,7 @@ func TestSecretsInUse(t *testing.T) {
 	}
 	want := []string{
 		"Bearer abcdefghij", "YW5uOnBhc3N3b3JkMQ==", "abcdefghij", "ann:password1", "b3BzOnNob3J0", "dTp0aW55", "dTppbi10aGUtdXJs",
-		"header-value", "in-the-url", "key-12345678", "of-the-client", "ops:short", "password1", "pnu_12345",
+		"header-value", "https://hc.example/ping-0b7e?a=b", "in-the-url", "key-12345678", "of-the-client", "ops:short", "password1", "ping-0b7e?a=b", "pnu_12345",
 	}
 	if diff := cmp.Diff(want, c.Secrets()); diff != "" {
 		t.Error(diff)

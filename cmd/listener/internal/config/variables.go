@@ -37,22 +37,24 @@ type Variables struct {
 	OpenLineageNamespace  string `envconfig:"OPENLINEAGE_NAMESPACE" desc:"namespace of jobs whose deployment names none; default default"`
 	OpenLineageLogging    string `envconfig:"OPENLINEAGE_CLIENT_LOGGING" desc:"no effect here; see LISTENER_LOG_LEVEL"`
 
-	State          string `envconfig:"LISTENER_STATE" desc:"the store, as sqlite:///absolute/path; default listener.db in $STATE_DIRECTORY, else in the user's state folder"`
-	PollInterval   string `envconfig:"LISTENER_POLL_INTERVAL" desc:"time between two looks at Prefect; default 2s, for Prefect Cloud 10s; up to 30s while its events are heard"`
-	Hints          string `envconfig:"LISTENER_HINTS" desc:"on: hear Prefect's events and poll rarely meanwhile; off: poll alone; default on"`
-	Lookback       string `envconfig:"LISTENER_LOOKBACK" desc:"how far back the first start looks for runs that ended; default 1h"`
-	Grace          string `envconfig:"LISTENER_GRACE" desc:"how long after its flow run's end an open task run is taken as ended; default 10m"`
-	Retention      string `envconfig:"LISTENER_RETENTION" desc:"how long an ended run is remembered; default 720h"`
-	OutboxMaxBytes string `envconfig:"LISTENER_OUTBOX_MAX_BYTES" desc:"size of the outbox at which reading pauses, such as 512MiB; default 1GiB"`
-	MaxRequests    string `envconfig:"LISTENER_MAX_REQUESTS_PER_SECOND" desc:"cap on requests to Prefect; default 50, for Prefect Cloud 5"`
-	HTTPAddr       string `envconfig:"LISTENER_HTTP_ADDR" desc:"where metrics, health and the page are served; port 0 takes a free one, off serves none; default 127.0.0.1:4280"`
-	HTTPAuth       string `envconfig:"LISTENER_HTTP_AUTH" desc:"user:password that LISTENER_HTTP_ADDR asks for; default none"`
-	HTTPAuthFile   string `envconfig:"LISTENER_HTTP_AUTH_FILE" desc:"a file that holds LISTENER_HTTP_AUTH, read again when it changes"`
-	LogLevel       string `envconfig:"LISTENER_LOG_LEVEL" desc:"debug, info, warn or error; default info"`
-	LogFormat      string `envconfig:"LISTENER_LOG_FORMAT" desc:"json or console; default console on a terminal, else json"`
-	Producer       string `envconfig:"LISTENER_PRODUCER" desc:"the producer that events name, a URI; default this version's source"`
-	Parameters     string `envconfig:"LISTENER_PARAMETERS" desc:"true: events carry the parameters of flow runs, secrets masked; default false"`
-	Policy         string `envconfig:"LISTENER_POLICY" desc:"which runs are told about: a list of rules as JSON, or a file that holds one; default every run"`
+	State            string `envconfig:"LISTENER_STATE" desc:"the store, as sqlite:///absolute/path; default listener.db in $STATE_DIRECTORY, else in the user's state folder"`
+	PollInterval     string `envconfig:"LISTENER_POLL_INTERVAL" desc:"time between two looks at Prefect; default 2s, for Prefect Cloud 10s; up to 30s while its events are heard"`
+	Hints            string `envconfig:"LISTENER_HINTS" desc:"on: hear Prefect's events and poll rarely meanwhile; off: poll alone; default on"`
+	Lookback         string `envconfig:"LISTENER_LOOKBACK" desc:"how far back the first start looks for runs that ended; default 1h"`
+	Grace            string `envconfig:"LISTENER_GRACE" desc:"how long after its flow run's end an open task run is taken as ended; default 10m"`
+	Retention        string `envconfig:"LISTENER_RETENTION" desc:"how long an ended run is remembered; default 720h"`
+	OutboxMaxBytes   string `envconfig:"LISTENER_OUTBOX_MAX_BYTES" desc:"size of the outbox at which reading pauses, such as 512MiB; default 1GiB"`
+	MaxRequests      string `envconfig:"LISTENER_MAX_REQUESTS_PER_SECOND" desc:"cap on requests to Prefect; default 50, for Prefect Cloud 5"`
+	HTTPAddr         string `envconfig:"LISTENER_HTTP_ADDR" desc:"where metrics, health and the page are served; port 0 takes a free one, off serves none; default 127.0.0.1:4280"`
+	HTTPAuth         string `envconfig:"LISTENER_HTTP_AUTH" desc:"user:password that LISTENER_HTTP_ADDR asks for; default none"`
+	HTTPAuthFile     string `envconfig:"LISTENER_HTTP_AUTH_FILE" desc:"a file that holds LISTENER_HTTP_AUTH, read again when it changes"`
+	HeartbeatURL     string `envconfig:"LISTENER_HEARTBEAT_URL" desc:"an address that is asked for (GET) once a minute while Prefect is read and every destination is current; default none"`
+	HeartbeatURLFile string `envconfig:"LISTENER_HEARTBEAT_URL_FILE" desc:"a file that holds LISTENER_HEARTBEAT_URL, read again when it changes"`
+	LogLevel         string `envconfig:"LISTENER_LOG_LEVEL" desc:"debug, info, warn or error; default info"`
+	LogFormat        string `envconfig:"LISTENER_LOG_FORMAT" desc:"json or console; default console on a terminal, else json"`
+	Producer         string `envconfig:"LISTENER_PRODUCER" desc:"the producer that events name, a URI; default this version's source"`
+	Parameters       string `envconfig:"LISTENER_PARAMETERS" desc:"true: events carry the parameters of flow runs, secrets masked; default false"`
+	Policy           string `envconfig:"LISTENER_POLICY" desc:"which runs are told about: a list of rules as JSON, or a file that holds one; default every run"`
 
 	TaskNameType      string `envconfig:"TASK_NAME_TYPE" desc:"job names of tasks: qualified (flow.task), base (task) or full (the run's name); default qualified"`
 	JobNameType       string `envconfig:"JOB_NAME_TYPE" desc:"old name of TASK_NAME_TYPE, read where that is unset"`

@@ -68,6 +68,8 @@ type Loop struct {
 	Log      *zap.Logger
 	// Hints say when polls may be rarer. Nil: never.
 	Hints *Hints
+	// Tasks notices where flow runs come without their task runs. Nil: nobody does.
+	Tasks *TaskWatch
 	// Interval is the time between the starts of two polls.
 	Interval time.Duration
 	// Grace is how long after its flow run's end a task run may stay RUNNING before its end is inferred.
@@ -84,7 +86,7 @@ type Loop struct {
 
 // Run polls until the context ends, which is no error. It returns an error only when nothing more can be stored.
 func (l *Loop) Run(ctx context.Context) error {
-	if err := l.loadCursor(ctx); err != nil {
+	if err := cmp.Or(l.loadCursor(ctx), l.Tasks.load(ctx)); err != nil {
 		return ignoreStop(ctx, err)
 	}
 	for {
@@ -191,6 +193,7 @@ func (l *Loop) poll(ctx context.Context) error {
 			return err
 		}
 		l.Hints.polled(changes, stored)
+		l.Tasks.saw(changes)
 		l.now = changes.Now
 		l.resume() // and not only after a poll that may have much to catch up
 		l.Report.PollSucceeded(time.Now())
@@ -207,7 +210,10 @@ func (l *Loop) poll(ctx context.Context) error {
 	if err := l.markChecked(ctx, due); err != nil {
 		return err
 	}
-	return l.inferEnds(ctx)
+	if err := l.inferEnds(ctx); err != nil {
+		return err
+	}
+	return l.Tasks.judge(ctx, l.now)
 }
 
 // noRoom ends a poll, for the reason that it is, because the store must not grow any more.

@@ -32,6 +32,7 @@ type Metrics struct {
 	ingestPaused prometheus.Gauge
 	runsMissing  prometheus.Gauge
 	late         *prometheus.CounterVec
+	noTasks      prometheus.Gauge
 }
 
 // NewMetrics registers the reading side's metrics.
@@ -74,6 +75,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		inferredEnds: counter("inferred_ends_total", "Ends that Prefect never told and that were inferred."),
 		ingestPaused: gauge("ingest_paused", "1 while reading rests, because the store must not grow or belongs to another Prefect."),
 		runsMissing:  gauge("known_runs_missing", "How many of the newest flow runs that were told about Prefect doesn't have any more."),
+		noTasks: gauge("task_runs_missing",
+			"1 while flow runs complete and none of their task runs is seen, though these flows always had some."),
 		late: vector("late_runs_total", "Runs that were told about only because of a look back, by which one it was.", "look",
 			string(prefect.LookLag), string(prefect.Look10m), string(prefect.LookDay)),
 	}
@@ -90,6 +93,13 @@ func (m *Metrics) polled(took time.Duration, err error) {
 }
 
 func (m *Metrics) missing(runs int) { m.runsMissing.Set(float64(runs)) }
+
+func (m *Metrics) tasksUnseen(yes bool) {
+	m.noTasks.Set(0)
+	if yes {
+		m.noTasks.Set(1)
+	}
+}
 
 func (m *Metrics) cursor(at time.Time) { m.cursorAt.Set(float64(at.UnixMilli()) / 1000) }
 
