@@ -25,7 +25,7 @@ help: ## this list
 demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their lineage on the screen
 	@$(VENV)/bin/python demo/demo.py
 
-test: build $(VENV)/.ready versions $(DATAHUB)/.ready ## every test, those on real servers included
+test: build $(VENV)/.ready versions $(DATAHUB)/.ready .cache/gcp-venv/.ready ## every test, those on real servers included
 	$(GO) test -timeout 15m $(UNIT)
 	$(GO) test -timeout 30m -p 1 ./test/...
 
@@ -76,5 +76,9 @@ $(DATAHUB)/.ready: test/python/datahub.txt
 
 .cache/venv-%/.ready: test/python/prefect-%.txt
 	$(call venv,$(or $(OTHER_PYTHON),$(PYTHON)),.cache/venv-$*,$<,--no-compile)
+
+# Google's own library, beside which the listener's requests are laid, has an environment of its own.
+.cache/gcp-venv/.ready: test/gcp/requirements.txt
+	$(call venv,$(PYTHON),.cache/gcp-venv,$<)
 
 .PHONY: help demo test versions race build lint bench fuzz image clean

@@ -23,8 +23,14 @@ var saidBy = map[string][]string{
 	"settled_by":            {"continue_on_success", "continue_on_failure"},
 }
 
-// authorities are the variables of the system that name a file of authorities, where no setting does.
-var authorities = []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+// variablesOfOthers are the variables, known from other programs, that a setting follows from where no key says it.
+var variablesOfOthers = map[string][]string{
+	"sslContext.caCertPath": {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"},
+	"credentials_path":      {"GOOGLE_APPLICATION_CREDENTIALS"},
+	"universe_domain":       {"GOOGLE_CLOUD_UNIVERSE_DOMAIN"},
+	"quota_project":         {"GOOGLE_CLOUD_QUOTA_PROJECT"},
+	"unmapped":              {"GCP_UNMAPPED"},
+}
 
 // settingsInEffect lists a destination's settings, sorted by their paths, each with where it is from.
 func settingsInEffect(d transport.Destination, from config.OpenLineage, getenv func(string) string) []config.Setting {
@@ -49,10 +55,9 @@ func settingsInEffect(d transport.Destination, from config.OpenLineage, getenv f
 				origin = where
 			}
 		}
-		if key == "sslContext.caCertPath" && origin == "default" {
-			set := func(name string) bool { return getenv(name) != "" }
-			if i := slices.IndexFunc(authorities, set); i >= 0 {
-				origin = "environment " + authorities[i]
+		for _, name := range variablesOfOthers[key] {
+			if origin == "default" && getenv(name) != "" {
+				origin = "environment " + name
 			}
 		}
 		found = append(found, config.Setting{Name: path, Value: text, Origin: origin})

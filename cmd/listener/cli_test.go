@@ -166,6 +166,13 @@ func TestPreview(t *testing.T) {
 	r.want(t, exitOK, "preview", "--since", "1h", "--explain", "-o", "json")
 	equal(t, app.ShowWhyJSON, r.show)
 	equal(t, "", r.stderr.String())
+	r.want(t, exitOK, "preview", "--since", "1h", "--destination", "catalog")
+	equal(t, []any{app.BackfillRequest{Since: today.Add(-time.Hour), Destinations: []string{"catalog"}}, app.ShowEvents}, []any{r.request, r.show})
+	r.want(t, exitOK, "preview", "--since", "1h", "--destination", "catalog", "-o", "json")
+	equal(t, app.ShowReviewJSON, r.show)
+	r.want(t, exitOK, "preview", "--since", "1h", "--destination", "catalog", "--explain")
+	equal(t, app.ShowWhy, r.show)
+	r.want(t, exitUsage, "preview", "--since", "1h", "--destination", "catalog", "--explain", "-o", "json")
 }
 
 func TestHistoryThatIsNotThere(t *testing.T) {

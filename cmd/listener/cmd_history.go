@@ -80,19 +80,23 @@ func (c *backfillCmd) told(r app.BackfillResult) string {
 // previewCmd shows what history would be sent.
 type previewCmd struct {
 	window
-	Explain bool   `help:"Say of each run why it is or is not told about: in the log, or with -o json on standard output, one run a line in place of the events."`
-	Output  string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"With --explain: text for people, json for scripts. Events are JSON in any case."`
+	Destination string `placeholder:"NAME" help:"Show the copies that this destination would get, and say in the log what of them its consumer would refuse, hide or show otherwise. Nothing is sent."`
+	Explain     bool   `help:"Say of each run why it is or is not told about: in the log, or with -o json on standard output, one run a line in place of the events."`
+	Output      string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"With --explain or --destination: text for people, json for scripts. Events are JSON in any case."`
 }
 
 // show says what is asked for. The events are JSON in any case.
 func (c *previewCmd) show() app.Show {
+	asJSON := c.Output == "json"
 	switch {
-	case !c.Explain:
-		return app.ShowEvents
-	case c.Output == "json":
+	case c.Explain && asJSON:
 		return app.ShowWhyJSON
-	default:
+	case c.Explain:
 		return app.ShowWhy
+	case c.Destination != "" && asJSON:
+		return app.ShowReviewJSON
+	default:
+		return app.ShowEvents
 	}
 }
 
@@ -102,7 +106,13 @@ func (c *previewCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	options, err := p.options(ctx, false)
+	if c.Destination != "" {
+		if c.show() == app.ShowWhyJSON {
+			return usageError{errors.New("--destination: has no effect with --explain -o json, which shows runs and no events")}
+		}
+		request.Destinations = []string{c.Destination}
+	}
+	options, err := p.options(ctx, c.Destination != "")
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ var (
 func TestTheGuidesExamples(t *testing.T) {
 	t.Parallel()
 	folder := certificates(t) + "/"
-	for _, path := range []string{settingsGuide, transportsGuide} {
+	for _, path := range append(kindGuides(t), settingsGuide, transportsGuide) {
 		for _, section := range docs.Read(t, path) {
 			if section.Heading == "The file wins over the environment" {
 				continue // warns, which is its point

@@ -24,7 +24,17 @@ func guides(t *testing.T) []string {
 	if err != nil || len(pages) == 0 {
 		t.Fatal("there are no guides: ", err)
 	}
-	return append(pages, readme, "../../test/cases.md", "../../test/oracle/README.md")
+	return append(append(pages, kindGuides(t)...), readme, "../../test/cases.md", "../../test/oracle/README.md")
+}
+
+// kindGuides are the pages on one kind of transport each.
+func kindGuides(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("../../docs/transports/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("there are no pages on kinds of transports: ", err)
+	}
+	return pages
 }
 
 var (
@@ -63,22 +73,31 @@ func leads(t *testing.T, target, anchor string) bool {
 	})
 }
 
-// Whoever begins with the README finds every page.
+// Whoever begins with the README finds every page; those on kinds of transports by way of transports.md.
 func TestTheReadmeLeadsToEveryGuide(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
+	links := func(from, to string) bool {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(text), "]("+to+")")
 	}
+	ofKinds := kindGuides(t)
 	for _, page := range guides(t) {
-		if path := strings.TrimPrefix(page, "../../"); page != readme && !strings.Contains(string(text), "]("+path+")") {
+		if path := strings.TrimPrefix(page, "../../"); page != readme && !slices.Contains(ofKinds, page) && !links(readme, path) {
 			t.Errorf("the README has no link to %s", path)
+		}
+	}
+	for _, page := range ofKinds {
+		if path := strings.TrimPrefix(page, "../../docs/"); !links(transportsGuide, path) {
+			t.Errorf("transports.md has no link to %s", path)
 		}
 	}
 }
 
-// tried are the examples that tests try, by page and heading. Those of settings.md and transports.md are all tried by
-// TestTheGuidesExamples, and those in Python run on a real Prefect, in test/e2e and test/parents.
+// tried are the examples that tests try, by page and heading. Those of settings.md, transports.md and the pages on kinds
+// are all tried by TestTheGuidesExamples, and those in Python run on a real Prefect, in test/e2e and test/parents.
 var tried = map[string]map[string][]string{
 	"README.md": {
 		"Say what a task reads and writes": {"python"}, // TestTheReadmesFlowIsTheGuides
@@ -108,7 +127,7 @@ func TestTheGuidesHaveNoOtherExample(t *testing.T) {
 	t.Parallel()
 	for _, page := range guides(t) {
 		name := strings.TrimPrefix(page, "../../")
-		if page == settingsGuide || page == transportsGuide || name == "test/oracle/README.md" {
+		if page == settingsGuide || page == transportsGuide || slices.Contains(kindGuides(t), page) || name == "test/oracle/README.md" {
 			continue
 		}
 		found := map[string][]string{}

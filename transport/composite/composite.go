@@ -42,6 +42,7 @@ type Group struct {
 var (
 	_ transport.Transport = (*Group)(nil)
 	_ transport.Prober    = (*Group)(nil)
+	_ transport.Reviewer  = (*Group)(nil)
 )
 
 // New returns a group of at least one member.
@@ -140,4 +141,20 @@ func (g *Group) Probe(ctx context.Context) (string, error) {
 		return "", g.verdict(failed)
 	}
 	return strings.Join(notes, "; "), nil
+}
+
+// Review says what each member makes of the event. The copies are those of the first member, which is the one that gets
+// the event while nothing fails.
+func (g *Group) Review(event transport.Event) transport.Review {
+	var all transport.Review
+	for i, m := range g.members {
+		review := transport.ReviewOf(m.Transport, event)
+		if i == 0 {
+			all.Copies = review.Copies
+		}
+		for _, remark := range review.Remarks {
+			all.Remarks = append(all.Remarks, m.Name+": "+remark)
+		}
+	}
+	return all
 }

@@ -205,3 +205,22 @@ func TestProbe(t *testing.T) {
 		}
 	}
 }
+
+type reviewer struct {
+	transport.Transport
+	says string
+}
+
+func (r reviewer) Review(transport.Event) transport.Review {
+	return transport.Review{Copies: [][]byte{[]byte(r.says)}, Remarks: []string{"says " + r.says}}
+}
+
+// A review is that of every member, with the copies of the first.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	group := composite.New(composite.First, composite.Member{Name: "a", Transport: reviewer{says: "x"}}, composite.Member{Name: "b", Transport: reviewer{says: "y"}})
+	want := transport.Review{Copies: [][]byte{[]byte("x")}, Remarks: []string{"a: says x", "b: says y"}}
+	if diff := cmp.Diff(want, group.Review(transporttest.Event(1, 0))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

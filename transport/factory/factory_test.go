@@ -79,6 +79,8 @@ const (
 	chained  = "continue_on_failure=false"
 )
 
+const google = "https://datalineage.googleapis.com/v1/projects/p/locations/us-central1"
+
 func at(host string) string { return "http://" + host + "/api/v1/lineage" }
 
 // bare is an unnamed http destination.
@@ -103,6 +105,7 @@ func TestDestinations(t *testing.T) {
 		{"a name is", named("marquez", http("h")), []shape{called("marquez", "h", "")}},
 		{"async_http is http, only wider", m{"type": "async_http", "url": "http://h", "max_concurrent_requests": 30}, []shape{{Name: "http:" + at("h"), Kind: "http", Target: at("h"), Parallel: 30}}},
 		{"console", m{"type": "console"}, []shape{{"console", "console", "", "standard output", 1}}},
+		{"gcplineage", m{"type": "gcplineage", "project_id": "p"}, []shape{{"gcplineage:" + google, "gcplineage", "", google, 8}}},
 		{"noop", m{"type": "noop", "priority": 3}, []shape{{"noop", "noop", "", "nowhere", 1}}},
 		{"file", m{"type": "file", "log_file_path": "/var/log/ol.json", "append": true}, []shape{{"file:/var/log/ol.json", "file", "", "/var/log/ol.json", 1}}},
 		{"a list: each for itself", composite(list(http("a"), http("b"))), []shape{bare("a"), bare("b")}},
@@ -159,7 +162,7 @@ func TestOrderOfAMap(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	known := "there are async_http, composite, console, file, http, noop, transform"
+	known := "there are async_http, composite, console, file, gcplineage, http, noop, transform"
 	tests := []struct {
 		name string
 		spec m

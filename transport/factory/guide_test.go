@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	nethttp "net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,14 +19,30 @@ import (
 
 func guide(tb testing.TB) docs.Page { return docs.Read(tb, "../../docs/transports.md") }
 
+// pages are the guide's parts that describe kinds: the guide itself under an empty name, which has a section for a kind,
+// and pages that are named after the kind that they are about.
+func pages(tb testing.TB) map[string]docs.Page {
+	tb.Helper()
+	all := map[string]docs.Page{"": guide(tb)}
+	paths, err := filepath.Glob("../../docs/transports/*.md")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, path := range paths {
+		all[strings.TrimSuffix(filepath.Base(path), ".md")] = docs.Read(tb, path)
+	}
+	return all
+}
+
 // bases are configurations of each kind that are complete; of http one for each way of authorising.
 func bases() map[string][]m {
 	kinds := map[string][]m{
-		"composite": {composite(list(m{"type": "noop"}))},
-		"transform": {transformed(m{"type": "noop"})},
-		"console":   {{"type": "console"}},
-		"file":      {{"type": "file", "log_file_path": "/a/b"}},
-		"noop":      {{"type": "noop"}},
+		"composite":  {composite(list(m{"type": "noop"}))},
+		"transform":  {transformed(m{"type": "noop"})},
+		"console":    {{"type": "console"}},
+		"file":       {{"type": "file", "log_file_path": "/a/b"}},
+		"noop":       {{"type": "noop"}},
+		"gcplineage": {{"type": "gcplineage", "project_id": "demo"}},
 	}
 	for _, kind := range []string{"http", "async_http"} {
 		for _, auth := range []string{"api_key", "jwt", "oauth2"} {
@@ -40,21 +57,15 @@ func bases() map[string][]m {
 // rows are the rows of the tables of keys, by kind. What holds for every kind stands at each.
 func rows(tb testing.TB) map[string][]row {
 	tb.Helper()
-	all, kind := map[string][]row{}, ""
+	all := map[string][]row{}
 	var common []row
-	for _, section := range guide(tb) {
-		if section.Level <= 2 {
-			kind = section.Heading
-		}
-		for _, table := range section.Tables {
-			if table.Columns[0] != "key" {
-				continue
+	for of, page := range pages(tb) {
+		kind := of
+		for _, section := range page {
+			if section.Level <= 2 && of == "" {
+				kind = section.Heading
 			}
-			for _, cells := range table.Rows {
-				made := row{key: docs.Spans(cells[0])[0], unset: cells[len(cells)-1]}
-				if table.Columns[1] == "for" {
-					made.auth = docs.Spans(cells[1])
-				}
+			for _, made := range keysOf(section) {
 				if kind == "Keys of every kind" {
 					common = append(common, made)
 				} else {
@@ -66,6 +77,24 @@ func rows(tb testing.TB) map[string][]row {
 	all["async_http"] = append(all["async_http"], all["http"]...)
 	for _, kind := range factory.TypeNames() {
 		all[kind] = append(all[kind], common...)
+	}
+	return all
+}
+
+// keysOf are the rows of a section's tables of keys.
+func keysOf(section docs.Section) []row {
+	var all []row
+	for _, table := range section.Tables {
+		if table.Columns[0] != "key" {
+			continue
+		}
+		for _, cells := range table.Rows {
+			made := row{key: docs.Spans(cells[0])[0], unset: cells[len(cells)-1]}
+			if table.Columns[1] == "for" {
+				made.auth = docs.Spans(cells[1])
+			}
+			all = append(all, made)
+		}
 	}
 	return all
 }
@@ -108,7 +137,11 @@ func TestTheGuideHasEveryKind(t *testing.T) {
 	for _, row := range page[0].Tables[0].Rows {
 		name := docs.Spans(row[0])[0]
 		kinds = append(kinds, name)
-		page.Section(t, name)
+		if of, ok := pages(t)[name]; ok {
+			of.Section(t, name)
+		} else {
+			page.Section(t, name)
+		}
 	}
 	for _, row := range page.Section(t, "Not in this version").Tables[0].Rows {
 		later = append(later, docs.Spans(row[0])...)

@@ -9,6 +9,7 @@ import (
 	"github.com/prefect-openlineage/listener/transport"
 	"github.com/prefect-openlineage/listener/transport/console"
 	"github.com/prefect-openlineage/listener/transport/file"
+	"github.com/prefect-openlineage/listener/transport/gcplineage"
 	"github.com/prefect-openlineage/listener/transport/httptransport"
 	"github.com/prefect-openlineage/listener/transport/noop"
 	"github.com/prefect-openlineage/listener/transport/settings"
@@ -26,12 +27,13 @@ func kinds() map[string]build {
 		"console":    buildConsole,
 		"file":       buildFile,
 		"noop":       buildNoop,
+		"gcplineage": buildGCPLineage,
 	}
 }
 
 // later are types of the Python client that this version cannot do.
 var later = map[string]bool{
-	"kafka": true, "msk-iam": true, "datadog": true, "gcplineage": true, "amazon_datazone_api": true,
+	"kafka": true, "msk-iam": true, "datadog": true, "amazon_datazone_api": true,
 }
 
 // typeNames are all types that there are, sorted.
@@ -114,6 +116,22 @@ func buildNoop(s *settings.Section, _ Options) transport.Destination {
 	s.Finish()
 	return transport.Destination{
 		Kind: "noop", Transport: noop.Transport{}, Parallel: 1, Target: "nowhere", Settings: map[string]any{},
+	}
+}
+
+func buildGCPLineage(s *settings.Section, o Options) transport.Destination {
+	c := gcplineage.Parse(s, o.Getenv)
+	if c.Endpoint == nil {
+		return transport.Destination{}
+	}
+	t, err := gcplineage.New(c, gcplineage.Options{UserAgent: o.UserAgent, Now: o.Now})
+	if err != nil {
+		s.Refuse("", err.Error(), "")
+		return transport.Destination{}
+	}
+	return transport.Destination{
+		Kind: "gcplineage", Transport: t, Parallel: httptransport.DefaultParallel, MaxBytes: c.MaxBytes,
+		Target: c.Target(), Settings: c.Settings(),
 	}
 }
 

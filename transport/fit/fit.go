@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/prefect-openlineage/listener/transport"
 )
@@ -35,6 +36,7 @@ type Transport struct {
 var (
 	_ transport.Transport = (*Transport)(nil)
 	_ transport.Prober    = (*Transport)(nil)
+	_ transport.Reviewer  = (*Transport)(nil)
 )
 
 // New returns a transport to next, whose consumer takes events of up to limit bytes; 0: nobody knows. Report is told of
@@ -74,6 +76,25 @@ func (t *Transport) Probe(ctx context.Context) (string, error) {
 	return "can't be tried without sending an event", nil
 }
 
+// Review says what the transport behind makes of the event, and what is left out of one that is over the limit.
+func (t *Transport) Review(event transport.Event) transport.Review {
+	if t.limit <= 0 || len(event.Body) <= t.limit {
+		return transport.ReviewOf(t.next, event)
+	}
+	remark := fmt.Sprintf("larger than the %d bytes that the consumer takes", t.limit)
+	parts, err := take(event.Body)
+	if err == nil {
+		parts.leaveOut(1) // as Emit does, whatever another way of writing the same event saves
+		event.Body, err = parts.fitting(t.limit)
+	}
+	if err != nil {
+		return transport.Review{Remarks: []string{remark + ", and can't be made smaller: it would be a dead letter"}}
+	}
+	review := transport.ReviewOf(t.next, event)
+	review.Remarks = append([]string{remark + ": goes without " + strings.Join(parts.left, ", ")}, review.Remarks...)
+	return review
+}
+
 // shrink leaves more and more out until the event passes. Where nothing is left to leave out the last refusal counts.
 func (t *Transport) shrink(ctx context.Context, event transport.Event, refusal error) error {
 	parts, err := take(event.Body)
@@ -85,17 +106,9 @@ func (t *Transport) shrink(ctx context.Context, event transport.Event, refusal e
 		if !parts.leaveOut(step) {
 			return refusal
 		}
-		body, err := parts.body()
+		body, err := parts.fitting(t.limit)
 		if err != nil {
 			return refusal
-		}
-		for t.limit > 0 && len(body) > t.limit {
-			if !parts.leaveOut(1) {
-				return refusal
-			}
-			if body, err = parts.body(); err != nil {
-				return refusal
-			}
 		}
 		event.Body = body
 		err = t.next.Emit(ctx, event)

@@ -127,6 +127,25 @@ func (p *parts) leaveOut(n int) bool {
 	return n > 0
 }
 
+// errNothingLeft says that even the bare event is over the limit.
+var errNothingLeft = errors.New("nothing can be left out any more")
+
+// fitting leaves out as much more as it takes to get under a limit, and returns the event as it is then; 0: no limit.
+func (p *parts) fitting(limit int) ([]byte, error) {
+	for {
+		body, err := p.body()
+		if err != nil {
+			return nil, err
+		}
+		if limit <= 0 || len(body) <= limit {
+			return body, nil
+		}
+		if !p.leaveOut(1) {
+			return nil, errNothingLeft
+		}
+	}
+}
+
 // body returns the event as it is by now. What stays keeps its bytes.
 func (p *parts) body() ([]byte, error) {
 	top := maps.Clone(p.top)

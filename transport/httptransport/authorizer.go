@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/prefect-openlineage/listener/transport"
 	"github.com/prefect-openlineage/listener/transport/internal/mask"
@@ -73,24 +74,40 @@ func holdAuth(err error) *transport.Error {
 
 // newAuthorizer returns what the settings ask for.
 func newAuthorizer(c Config, m *mask.Masker, o Options) (authorizer, error) {
+	if o.Token != nil {
+		client, err := newTokenClient(c, m, o)
+		if err != nil {
+			return nil, err
+		}
+		ask := func(ctx context.Context) (string, time.Duration, error) { return o.Token(ctx, client) }
+		return newTokenAuth(ask, defaultBuffer, client, m, o.Now), nil
+	}
 	switch c.Auth.Kind {
 	case AuthNone:
 		return noAuth{}, nil
 	case AuthAPIKey:
 		return keyAuth{key: c.Auth.Key, mask: m}, nil
 	case AuthJWT, AuthOAuth2:
-		config, err := c.TLS.loadForTokens()
+		client, err := newTokenClient(c, m, o)
 		if err != nil {
 			return nil, err
 		}
-		client := &http.Client{
-			Timeout:   tokenTimeout,
-			Transport: &http.Transport{Proxy: safeProxy(o.Proxy, m), TLSClientConfig: config, IdleConnTimeout: idleTimeout},
-			// A redirect would take the secret along.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
-		return newTokenAuth(c.Auth, client, m, o), nil
+		return newTokenAuth(newTokenEndpoint(c.Auth, client, m, o).fetch, c.Auth.Token.Buffer, client, m, o.Now), nil
 	default:
 		return nil, fmt.Errorf("auth %q is not known", c.Auth.Kind)
 	}
+}
+
+// newTokenClient returns what tokens are fetched with.
+func newTokenClient(c Config, m *mask.Masker, o Options) (*http.Client, error) {
+	config, err := c.TLS.loadForTokens()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Timeout:   tokenTimeout,
+		Transport: &http.Transport{Proxy: safeProxy(o.Proxy, m), TLSClientConfig: config, IdleConnTimeout: idleTimeout},
+		// A redirect would take the secret along.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }

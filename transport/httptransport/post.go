@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -31,7 +32,7 @@ func (t *Transport) post(ctx context.Context, a attempt) *transport.Error {
 			return transport.ClassifyError(err)
 		}
 	}
-	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, t.config.URL.String(), body)
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, t.address(a.event), body)
 	if err != nil {
 		return &transport.Error{
 			Outcome: transport.Hold, Reason: transport.ReasonOther,
@@ -45,6 +46,18 @@ func (t *Transport) post(ctx context.Context, a attempt) *transport.Error {
 	}
 	defer resp.Body.Close()
 	return t.classify(resp)
+}
+
+// address returns where an event is posted.
+func (t *Transport) address(event transport.Event) string {
+	if t.query == nil {
+		return t.config.URL.String()
+	}
+	to := *t.config.URL
+	query := to.Query()
+	maps.Copy(query, t.query(event))
+	to.RawQuery = query.Encode()
+	return to.String()
 }
 
 // setHeaders writes the headers: ours first, so that custom ones override them.
@@ -84,7 +97,7 @@ func (t *Transport) setCommonHeaders(req *http.Request, authorization string) {
 // classify says what an answer means, in words that help.
 func (t *Transport) classify(resp *http.Response) *transport.Error {
 	answer := t.read(resp)
-	e := transport.Classify(answer)
+	e, said := t.meaning(answer, resp)
 	if e == nil {
 		return nil
 	}
@@ -96,8 +109,22 @@ func (t *Transport) classify(resp *http.Response) *transport.Error {
 		e.RetryAfter = 0
 	}
 	e.RetryAfter = min(e.RetryAfter, t.config.Retry.MaxRetryAfter)
-	e.Err = errors.New(t.display() + " answered " + transport.StatusLine(e.Status) + t.hint(e, resp) + quote(answer.Body))
+	e.Err = errors.New(t.display() + " answered " + transport.StatusLine(e.Status) + said)
 	return e
+}
+
+// meaning classes an answer, and returns what is to be said of it behind its status.
+func (t *Transport) meaning(answer transport.Answer, resp *http.Response) (*transport.Error, string) {
+	if t.judge != nil {
+		if e, said := t.judge(answer); e == nil || said != "" {
+			return e, said
+		}
+	}
+	e := transport.Classify(answer)
+	if e == nil {
+		return nil, ""
+	}
+	return e, t.hint(e, resp) + quote(answer.Body)
 }
 
 // hint says what to do about an answer that only the operator can change.

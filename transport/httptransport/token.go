@@ -25,13 +25,17 @@ const (
 	maxTokenAnswer = 64 << 10
 )
 
-// tokenAuth trades a key for tokens and keeps the last one while it lives.
+// TokenFunc gets a bearer token and says how long it lives; 0: nobody knows. Requests for it go through client, which
+// knows the proxy and the authorities to trust. Its error is, or wraps, a *transport.Error without secrets.
+type TokenFunc func(ctx context.Context, client *http.Client) (token string, life time.Duration, err error)
+
+// tokenAuth gets tokens and keeps the last one while it lives.
 type tokenAuth struct {
-	auth      Auth
-	client    *http.Client
-	mask      *mask.Masker
-	now       func() time.Time
-	userAgent string
+	ask    func(ctx context.Context) (token string, life time.Duration, err error)
+	buffer time.Duration // how long before its end a token is replaced
+	client *http.Client
+	mask   *mask.Masker
+	now    func() time.Time
 
 	turn chan struct{} // holds one: whose turn it is to fetch; others wait as long as their context lives
 
@@ -40,15 +44,10 @@ type tokenAuth struct {
 	replace time.Time // when a new one is due
 }
 
-func newTokenAuth(auth Auth, client *http.Client, m *mask.Masker, o Options) *tokenAuth {
-	a := &tokenAuth{
-		auth: auth, client: client, mask: m, now: o.Now, userAgent: o.UserAgent, turn: make(chan struct{}, 1),
-	}
-	if user := auth.Token.Endpoint.User; user != nil {
-		password, _ := user.Password()
-		m.Set("token endpoint", password)
-	}
-	return a
+func newTokenAuth(ask func(context.Context) (string, time.Duration, error), buffer time.Duration, client *http.Client,
+	m *mask.Masker, now func() time.Time,
+) *tokenAuth {
+	return &tokenAuth{ask: ask, buffer: buffer, client: client, mask: m, now: now, turn: make(chan struct{}, 1)}
 }
 
 // Authorization returns a living token, fetching one where needed. Of several callers one fetches.
@@ -65,16 +64,19 @@ func (a *tokenAuth) Authorization(ctx context.Context) (string, error) {
 	if value := a.current(); value != "" {
 		return value, nil
 	}
-	token, life, err := a.fetch(ctx)
+	token, life, err := a.ask(ctx)
 	if err != nil {
 		return "", err
+	}
+	if life <= 0 {
+		life = unknownLife
 	}
 	a.mask.Set("token", token)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.value = "Bearer " + token
 	// A token that lives no longer than twice the buffer is used for half its life, not fetched for every event.
-	a.replace = a.now().Add(life - min(a.auth.Token.Buffer, life/2))
+	a.replace = a.now().Add(life - min(a.buffer, life/2))
 	return a.value, nil
 }
 
@@ -99,8 +101,25 @@ func (a *tokenAuth) Refused(value string) bool {
 
 func (a *tokenAuth) close() { a.client.CloseIdleConnections() }
 
+// tokenEndpoint trades a key for tokens as the settings say.
+type tokenEndpoint struct {
+	auth      Auth
+	client    *http.Client
+	mask      *mask.Masker
+	now       func() time.Time
+	userAgent string
+}
+
+func newTokenEndpoint(auth Auth, client *http.Client, m *mask.Masker, o Options) *tokenEndpoint {
+	if user := auth.Token.Endpoint.User; user != nil {
+		password, _ := user.Password()
+		m.Set("token endpoint", password)
+	}
+	return &tokenEndpoint{auth: auth, client: client, mask: m, now: o.Now, userAgent: o.UserAgent}
+}
+
 // fetch asks the endpoint for a token. It returns how long the token lives.
-func (a *tokenAuth) fetch(ctx context.Context) (string, time.Duration, error) {
+func (a *tokenEndpoint) fetch(ctx context.Context) (string, time.Duration, error) {
 	secret, err := readSecret(a.auth.Key, a.mask)
 	if err != nil {
 		return "", 0, err
@@ -144,7 +163,7 @@ func (a *tokenAuth) fetch(ctx context.Context) (string, time.Duration, error) {
 
 // form returns the request's fields and, for client_secret_basic, the header that carries id and secret instead
 // (RFC 6749, 2.3.1: each form-urlencoded before they are joined).
-func (a *tokenAuth) form(secret string) (url.Values, string) {
+func (a *tokenEndpoint) form(secret string) (url.Values, string) {
 	t := a.auth.Token
 	if a.auth.Kind == AuthJWT {
 		return url.Values{"grant_type": {t.GrantType}, "response_type": {t.ResponseType}, "apikey": {secret}}, ""
@@ -164,14 +183,14 @@ func (a *tokenAuth) form(secret string) (url.Values, string) {
 	return form, "Basic " + encoded
 }
 
-func (a *tokenAuth) display() string { return Display(a.auth.Token.Endpoint) }
+func (a *tokenEndpoint) display() string { return Display(a.auth.Token.Endpoint) }
 
-func (a *tokenAuth) failed(ctx context.Context, err error) error {
+func (a *tokenEndpoint) failed(ctx context.Context, err error) error {
 	return describe(ctx, "token endpoint "+a.display(), err, a.mask)
 }
 
 // refused classes an answer that is no token. A refusal by the endpoint is never an event's fault.
-func (a *tokenAuth) refused(resp *http.Response, body []byte) error {
+func (a *tokenEndpoint) refused(resp *http.Response, body []byte) error {
 	answer := transport.Answer{Status: resp.StatusCode, Header: resp.Header, Body: a.mask.Bytes(body), Now: a.now()}
 	e := transport.Classify(answer)
 	if e.Outcome != transport.Retry {

@@ -21,6 +21,16 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
+
+	// The following are for kinds that are HTTP underneath and speak a dialect of their own.
+
+	// Token gets bearer tokens in place of the settings' auth; nil: as the settings say.
+	Token TokenFunc
+	// Query returns what is added to the address for an event; nil: nothing.
+	Query func(transport.Event) url.Values
+	// Judge says what an answer means, nil that the consumer has the event, and in a few words without secrets what it
+	// said and what to do; nil: transport.Classify.
+	Judge func(transport.Answer) (*transport.Error, string)
 }
 
 // filled returns the options with what is left out in them.
@@ -43,6 +53,8 @@ type Transport struct {
 	auth      authorizer
 	pool      *pool
 	gzip      compression
+	query     func(transport.Event) url.Values
+	judge     func(transport.Answer) (*transport.Error, string)
 	// healthy: the last attempt was answered by a consumer that works. Only then is a failure tried again at once.
 	healthy atomic.Bool
 	close   sync.Once
@@ -65,7 +77,9 @@ func New(c Config, o Options) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{config: c, userAgent: o.UserAgent, now: o.Now, mask: m, auth: auth, pool: pool}
+	t := &Transport{
+		config: c, userAgent: o.UserAgent, now: o.Now, mask: m, auth: auth, pool: pool, query: o.Query, judge: o.Judge,
+	}
 	t.healthy.Store(true)
 	return t, nil
 }

@@ -23,6 +23,7 @@ type Transport struct {
 var (
 	_ transport.Transport = (*Transport)(nil)
 	_ transport.Prober    = (*Transport)(nil)
+	_ transport.Reviewer  = (*Transport)(nil)
 )
 
 // New returns a transport that sends what the transformer makes of an event to next.
@@ -51,4 +52,13 @@ func (t *Transport) Probe(ctx context.Context) (string, error) {
 		return prober.Probe(ctx)
 	}
 	return "can't be tried without sending an event", nil
+}
+
+// Review says what the transport behind makes of the changed event.
+func (t *Transport) Review(event transport.Event) transport.Review {
+	changed, err := t.transformer.Transform(event)
+	if err != nil {
+		return transport.Review{Remarks: []string{"can't be changed as transform says, so it would be a dead letter: " + err.Error()}}
+	}
+	return transport.ReviewOf(t.next, changed)
 }

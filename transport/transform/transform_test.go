@@ -131,3 +131,18 @@ func FuzzJobNamespace(f *testing.F) {
 		}
 	})
 }
+
+// A review is that of the changed event.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	tr := transform.New(transform.JobNamespace{Namespace: "new"}, &transporttest.Recorder{})
+	review := tr.Review(transporttest.Event(1, 0))
+	if len(review.Copies) != 1 || !strings.Contains(string(review.Copies[0]), `"namespace":"new"`) || len(review.Remarks) != 0 {
+		t.Errorf("%s %v", review.Copies, review.Remarks)
+	}
+	broken := transporttest.Event(1, 0)
+	broken.Body = []byte("{")
+	if review := tr.Review(broken); len(review.Copies) != 0 || len(review.Remarks) != 1 {
+		t.Errorf("%s %v", review.Copies, review.Remarks)
+	}
+}

@@ -122,14 +122,19 @@ func newDestinations(o Options, c config.OpenLineage) ([]transport.Destination, 
 	if stdout == nil {
 		stdout = io.Discard
 	}
-	destinations, err := factory.Build(c.Transport, factory.Options{
+	options := factory.Options{
 		Stdout: stdout, UserAgent: userAgent(o.Version), Getenv: o.Getenv, // warnings were given when the settings were read
-		Reduced: o.reductions.reduced,
-	})
+	}
+	if o.reductions != nil { // a preview sends nothing that could be reduced
+		options.Reduced = o.reductions.reduced
+	}
+	destinations, err := factory.Build(c.Transport, options)
 	if err != nil {
 		return nil, &SettingsError{err}
 	}
-	o.reductions.expect(destinations)
+	if o.reductions != nil {
+		o.reductions.expect(destinations)
+	}
 	return destinations, nil
 }
 

@@ -21,12 +21,14 @@ type Show uint8
 
 // What a preview may show.
 const (
-	ShowEvents  Show = iota // one a line, on standard output
-	ShowWhy                 // them, and in the log of each run why it is or is not told about
-	ShowWhyJSON             // of each run, one a line, why it is or is not told about, as JSON on standard output; no events
+	ShowEvents     Show = iota // one a line, on standard output
+	ShowWhy                    // them, and in the log of each run why it is or is not told about
+	ShowWhyJSON                // of each run, one a line, why it is or is not told about, as JSON on standard output; no events
+	ShowReviewJSON             // of each event, one a line, what the request's destination would make of it, as JSON on standard output
 )
 
-// Preview shows what a backfill would tell, and stores and sends nothing. Only Prefect is asked.
+// Preview shows what a backfill would tell, and stores and sends nothing. Only Prefect is asked. With a destination in the
+// request it shows the copies that this one would get, and says in the log what its consumer would make of them.
 func Preview(ctx context.Context, o Options, request BackfillRequest, show Show) (result BackfillResult, err error) {
 	var done cleanup
 	defer func() { err = errors.Join(err, done.run()) }()
@@ -40,13 +42,13 @@ func Preview(ctx context.Context, o Options, request BackfillRequest, show Show)
 		return BackfillResult{}, err
 	}
 	out := bufio.NewWriter(o.Stdout)
+	tell, end, err := newTeller(o, request, out, show, &done)
+	if err != nil {
+		return BackfillResult{}, err
+	}
 	ledger := &ingest.MemoryLedger{Emit: func(events []adapter.Event) error {
 		for _, e := range events {
-			if show == ShowWhyJSON {
-				break
-			}
-			_, _ = out.Write(e.Body) // the writer keeps its first error for Flush
-			_ = out.WriteByte('\n')
+			tell(e)
 		}
 		if err := out.Flush(); err != nil {
 			return fmt.Errorf("writing events: %w", err)
@@ -58,7 +60,29 @@ func Preview(ctx context.Context, o Options, request BackfillRequest, show Show)
 		Recorder: ingest.NewRecorder(mapper, src.reader, ingest.Scrubbed{Ledger: ledger, Secrets: o.known().All}, o.Log.Named("preview"), ingest.NewMetrics(registry), nil),
 	}
 	tally, err := job.Run(ctx, request.query(), ingest.Mode{Explain: explainer(o.Log, out, show)})
+	end()
 	return tallied(tally), o.named(err)
+}
+
+// newTeller returns what shows an event on out, which keeps its first error for Flush, and what is to be called at the end.
+func newTeller(o Options, request BackfillRequest, out *bufio.Writer, show Show, done *cleanup) (tell func(adapter.Event), end func(), err error) {
+	nothing := func() {}
+	if show == ShowWhyJSON {
+		return func(adapter.Event) {}, nothing, nil
+	}
+	if len(request.Destinations) > 0 {
+		r, err := newReviewing(o, request.Destinations[0], out, show, done)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.tell, r.end, nil
+	}
+	return func(e adapter.Event) { writeLine(out, e.Body) }, nothing, nil
+}
+
+func writeLine(out *bufio.Writer, line []byte) {
+	_, _ = out.Write(line)
+	_ = out.WriteByte('\n')
 }
 
 // explainer shows the reason for each run.
