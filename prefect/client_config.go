@@ -52,6 +52,8 @@ type Config struct {
 	UserAgent string
 	// Proxy chooses the proxy for a request. Nil: the environment's (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
 	Proxy func(*http.Request) (*url.URL, error)
+	// SocketProxy chooses the proxy for the websocket, which has http or https for its scheme here too. Nil: Proxy.
+	SocketProxy func(*http.Request) (*url.URL, error)
 	// DialContext opens the connections. Nil: over the network.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -93,6 +95,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Proxy == nil {
 		c.Proxy = http.ProxyFromEnvironment
+	}
+	if c.SocketProxy == nil {
+		c.SocketProxy = c.Proxy
 	}
 	if c.DialContext == nil {
 		c.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext

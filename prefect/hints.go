@@ -33,7 +33,7 @@ type Hint struct {
 	At    time.Time
 }
 
-// HintListener hears what Hints bring. Its methods are called by one goroutine and must not block: a server throws
+// HintListener hears what Hints bring. Hint is called from several goroutines at once. No method may block: a server throws
 // events away when they are taken too slowly.
 type HintListener interface {
 	// HintsUp tells that events are heard from now on. What happened before is not told.
@@ -45,7 +45,7 @@ type HintListener interface {
 }
 
 // Hints listens to a server's events over its websocket, /events/out, with the client's address, credentials, custom
-// headers, proxy and TLS settings.
+// headers and TLS settings, and through a proxy of its own where one is set.
 type Hints struct {
 	client *Client
 	to     HintListener
@@ -90,17 +90,17 @@ func (h *Hints) Run(ctx context.Context) {
 	}
 }
 
-// connect listens over one connection and returns why it ended.
+// connect listens until a connection ends, and returns why it did.
 func (h *Hints) connect(ctx context.Context) error {
-	s, err := h.client.openSocket(ctx)
+	sockets, err := h.client.openSockets(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer closeAll(sockets)
 	h.up = true
 	h.to.HintsUp()
 	h.sayUp()
-	return s.listen(ctx, h.to.Hint)
+	return listenAll(ctx, sockets, h.to.Hint)
 }
 
 // pause returns the time until the next try: with jitter, so that several listeners don't come back together.
@@ -150,7 +150,7 @@ func (h *Hints) sayDown(err error) {
 // TryHints connects, proves who is asking and hears a sign of life, and closes the connection again. Its error says in
 // which way the websocket fails.
 func (c *Client) TryHints(ctx context.Context) error {
-	s, err := c.openSocket(ctx)
+	s, err := c.openSocket(ctx, streams()[0])
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,14 @@ import (
 // ones too (RFC 6455, 4.1); net/http makes tunnels for https only.
 func newSocketTransport(cfg Config, settings *tls.Config, base *url.URL) *http.Transport {
 	t := newTransport(cfg, settings)
+	t.Proxy = cfg.SocketProxy
 	if base.Scheme != "http" {
 		return t
 	}
-	tunnels := &tunnels{dial: cfg.DialContext, proxy: cfg.Proxy, to: base, tls: settings}
+	tunnels := &tunnels{dial: cfg.DialContext, proxy: cfg.SocketProxy, to: base, tls: settings}
 	t.DialContext = tunnels.open
 	t.Proxy = func(r *http.Request) (*url.URL, error) {
-		proxy, err := cfg.Proxy(r)
+		proxy, err := cfg.SocketProxy(r)
 		if err != nil || proxy == nil || tunnelled(proxy) {
 			return nil, err
 		}

@@ -38,8 +38,8 @@ type socket struct {
 	conn   *websocket.Conn
 }
 
-// openSocket connects and asks for the events of runs. Its errors are an *Error, or the context's own.
-func (c *Client) openSocket(ctx context.Context) (*socket, error) {
+// openSocket connects and asks for events. Its errors are an *Error, or the context's own.
+func (c *Client) openSocket(ctx context.Context, names eventNames) (*socket, error) {
 	shaking, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errAttemptTimeout)
 	defer cancel()
 	req := c.socketRequest(ctx)
@@ -56,7 +56,7 @@ func (c *Client) openSocket(ctx context.Context) (*socket, error) {
 	}
 	s := &socket{client: c, conn: conn}
 	conn.SetReadLimit(maxMessage)
-	if err := s.introduce(shaking, current.token); err != nil {
+	if err := s.introduce(shaking, current.token, names); err != nil {
 		s.close()
 		return nil, s.fault(shaking, req, err)
 	}
@@ -64,7 +64,7 @@ func (c *Client) openSocket(ctx context.Context) (*socket, error) {
 }
 
 // introduce proves who is asking and says what for. Servers want the first message even where they want no credentials.
-func (s *socket) introduce(ctx context.Context, token string) error {
+func (s *socket) introduce(ctx context.Context, token string, names eventNames) error {
 	auth := map[string]any{"type": "auth", "token": nil}
 	if token != "" {
 		auth["token"] = token
@@ -84,7 +84,7 @@ func (s *socket) introduce(ctx context.Context, token string) error {
 		"type":     "filter",
 		"backfill": false, // what was before is polled
 		"filter": map[string]any{
-			"event":    map[string]any{"prefix": []string{flowRunEvents, taskRunEvents}},
+			"event":    names,
 			"occurred": map[string]any{"since": now.Add(heardSince), "until": now.Add(heardUntil)},
 		},
 	})

@@ -29,6 +29,8 @@ type ear struct {
 	hints []prefect.Hint
 	says  []string // up and down
 	at    []time.Time
+
+	deaf chan struct{} // set: nothing is taken until it is closed
 }
 
 func (e *ear) HintsUp()   { e.say("up") }
@@ -41,6 +43,9 @@ func (e *ear) say(word string) {
 }
 
 func (e *ear) Hint(h prefect.Hint) {
+	if e.deaf != nil {
+		<-e.deaf
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hints = append(e.hints, h)
@@ -89,8 +94,11 @@ func TestHints(t *testing.T) {
 		run := server.AddFlowRun(prefect.FlowRun{FlowID: flow.ID})
 		server.SetState(run.ID, prefect.State{Type: prefect.Pending}) // no poll looks for it
 		server.SetState(run.ID, prefect.State{Type: prefect.Running})
+		synctest.Wait() // what comes over different connections has no order
 		task := server.AddTaskRun(prefect.TaskRun{FlowRunID: &run.ID, State: &prefect.State{Type: prefect.Running, Name: "Running", Timestamp: time.Now()}})
+		synctest.Wait()
 		server.SetState(task.ID, prefect.State{Type: prefect.Failed})
+		synctest.Wait()
 		server.SetState(run.ID, prefect.State{Type: prefect.Crashed})
 		server.Emit(prefecttest.Event{Name: "prefect.flow-run.heartbeat", Occurred: time.Now(), Resource: map[string]any{
 			"prefect.resource.id": "prefect.flow-run." + run.ID.String(),
@@ -137,6 +145,32 @@ func TestHintsOfBigEvents(t *testing.T) {
 		}
 		if said := to.said(); said != "up" {
 			t.Errorf("the websocket went %s", said)
+		}
+	})
+}
+
+// A server keeps no more than 256 events for one connection. Those of tasks by the hundred crowd out neither the flow
+// run's own nor each other's.
+func TestHintsOfACrowd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := prefecttest.New(t, prefecttest.Socket())
+		to := &ear{deaf: make(chan struct{})}
+		_, stop := listen(t, server.Client(t), to)
+		defer stop()
+		synctest.Wait()
+		server.Announce(prefecttest.ID("flow"), false, prefect.State{Type: prefect.Running, Name: "Running"})
+		for _, state := range []prefect.State{{Type: prefect.Pending, Name: "Pending"}, {Type: prefect.Running, Name: "Running"}, {Type: prefect.Completed, Name: "Completed"}} {
+			for i := range 250 {
+				server.Announce(prefecttest.ID(fmt.Sprint(i)), true, state)
+			}
+		}
+		server.Announce(prefecttest.ID("flow"), false, prefect.State{Type: prefect.Completed, Name: "Completed"})
+		synctest.Wait()
+		close(to.deaf)
+		synctest.Wait()
+		if got := to.heard(); len(got) != 502 || !slices.Contains(got, short(prefecttest.ID("flow"))+" false COMPLETED") {
+			t.Errorf("%d heard, want 502, the flow run's end among them", len(got))
 		}
 	})
 }
@@ -264,8 +298,12 @@ func TestHintsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				if n := server.Count("/events/out"); n != before+1 {
-					t.Errorf("%d tries at once with new credentials", n-before)
+				want := 1
+				if _, wanted := server.Sockets(); wanted > 0 {
+					want = 3 // they are taken
+				}
+				if n := server.Count("/events/out"); n != before+want {
+					t.Errorf("%d tries at once with new credentials, want %d", n-before, want)
 				}
 			})
 		})
@@ -411,6 +449,33 @@ func TestHintsThroughAProxy(t *testing.T) {
 			}
 			if proxy.asked.Load() != 1 {
 				t.Errorf("the proxy was asked for %d tunnels", proxy.asked.Load())
+			}
+		})
+	}
+}
+
+// The websocket's own proxy is for it alone.
+func TestHintsThroughTheirOwnProxy(t *testing.T) {
+	t.Parallel()
+	plain := httptest.NewServer(prefecttest.NewServer(prefecttest.Socket()))
+	t.Cleanup(plain.Close)
+	secure, caFile := secureServer(t, prefecttest.NewServer(prefecttest.Socket()))
+	for scheme, address := range map[string]string{"ws": plain.URL + "/api", "wss": secure} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			proxy := newTunnelProxy(t)
+			client, err := prefect.NewClient(prefect.Config{
+				URL: address, CAFile: caFile, SocketProxy: http.ProxyURL(proxy.url(t, "ann:s3cret")),
+			}, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if _, err := client.Version(t.Context()); err != nil || proxy.asked.Load() != 0 {
+				t.Errorf("the API answers %v, and the proxy was asked for %d tunnels", err, proxy.asked.Load())
+			}
+			if err := client.TryHints(t.Context()); err != nil || proxy.asked.Load() != 1 {
+				t.Errorf("the websocket ends with %v, and the proxy was asked for %d tunnels", err, proxy.asked.Load())
 			}
 		})
 	}

@@ -45,7 +45,9 @@ type filterMessage struct {
 	Type   string `json:"type"`
 	Filter struct {
 		Event struct {
-			Prefix []string `json:"prefix"`
+			Name    []string `json:"name"`
+			Prefix  []string `json:"prefix"`
+			Exclude []string `json:"exclude_name"`
 		} `json:"event"`
 		Occurred struct {
 			Since time.Time `json:"since"`
@@ -56,8 +58,11 @@ type filterMessage struct {
 
 // takes says whether a subscriber asked for an event. One that named no end asked for none that is to come.
 func (f filterMessage) takes(e Event) bool {
+	names := f.Filter.Event
+	begins := func(prefix string) bool { return strings.HasPrefix(e.Name, prefix) }
 	return !e.Occurred.Before(f.Filter.Occurred.Since) && !e.Occurred.After(f.Filter.Occurred.Until) &&
-		slices.ContainsFunc(f.Filter.Event.Prefix, func(prefix string) bool { return strings.HasPrefix(e.Name, prefix) })
+		(names.Prefix == nil || slices.ContainsFunc(names.Prefix, begins)) &&
+		(names.Name == nil || slices.Contains(names.Name, e.Name)) && !slices.Contains(names.Exclude, e.Name)
 }
 
 // isSocket says whether a request is for the websocket.

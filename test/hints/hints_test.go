@@ -94,7 +94,7 @@ func TestNothingIsMissedWhileTheWebsocketBreaks(t *testing.T) {
 	close(stop)
 	<-stopped
 	w.complete(time.Minute)
-	rig.Eventually(t, time.Minute, "events are heard again", func() bool { return w.gate.Sockets() == 1 })
+	rig.Eventually(t, time.Minute, "events are heard again", func() bool { return w.gate.Sockets() == 3 })
 }
 
 // The websocket dies without a word, comes back, and dies again.

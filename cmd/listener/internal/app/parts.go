@@ -80,7 +80,7 @@ func NewPrefect(c config.Prefect, agent string, log *zap.Logger, metrics prefect
 	client, err := prefect.NewClient(prefect.Config{
 		URL: c.URL, APIKey: key.Reveal(), AuthString: auth.Reveal(), Headers: headers,
 		InsecureSkipVerify: c.InsecureSkipVerify, CAFile: c.CertFile, RequestTimeout: c.RequestTimeout,
-		MaxRequestsPerSecond: c.MaxRequestsPerSecond, UserAgent: agent,
+		MaxRequestsPerSecond: c.MaxRequestsPerSecond, UserAgent: agent, SocketProxy: socketProxy(c),
 	}, log, metrics)
 	if err != nil {
 		return nil, &SettingsError{err}

@@ -43,7 +43,9 @@ type Prefect struct {
 	Headers            Headers
 	InsecureSkipVerify bool
 	// CertFile is a PEM file of the authorities to trust. Empty: the system's.
-	CertFile             string
+	CertFile string
+	// SocketProxy is the proxy for the websocket alone, with its user and password. Zero: the one for everything else.
+	SocketProxy          Secret
 	RequestTimeout       time.Duration
 	MaxRequestsPerSecond float64
 	// UIURL is where people see Prefect's pages, without a slash at the end.

@@ -7,9 +7,13 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
+
+// proxySchemes are the kinds of proxies that net/http knows.
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
 
 const (
 	defaultAPI     = "http://127.0.0.1:4200/api"
@@ -52,6 +56,7 @@ func (l *loader) prefect(v Variables) {
 		l.env("PREFECT_CLIENT_CUSTOM_HEADERS_FILE", v.PrefectHeadersFile),
 		func(text string) error { _, err := parseHeaders(text); return err })
 	l.prefectTLS(v)
+	l.socketProxy(v)
 	p.RequestTimeout = read(l, l.orProfile("PREFECT_API_REQUEST_TIMEOUT", v.PrefectRequestTimeout), defaultTimeout,
 		func(d time.Duration) string { return number(d.Seconds()) }, seconds)
 	p.UIURL = read(l, l.orProfile("PREFECT_UI_URL", v.PrefectUIURL), uiAddress(p.URL), plain, func(text string) (string, error) {
@@ -121,6 +126,26 @@ func (l *loader) prefectTLS(v Variables) {
 		}
 		return file, nil
 	})
+}
+
+// socketProxy reads the websocket's own proxy, of which there is one for each scheme, as the library has it that Prefect's
+// client connects with.
+func (l *loader) socketProxy(v Variables) {
+	for _, of := range []struct {
+		scheme string
+		from   raw
+	}{{"http", l.env("WS_PROXY", v.WSProxy)}, {"https", l.env("WSS_PROXY", v.WSSProxy)}} {
+		address := read(l, of.from, "", maskURL, func(text string) (string, error) {
+			u, err := url.Parse(text)
+			if err != nil || u.Hostname() == "" || !slices.Contains(proxySchemes, u.Scheme) {
+				return "", errors.New("takes the address of a proxy, such as http://proxy.example:3128")
+			}
+			return u.String(), nil
+		})
+		if strings.HasPrefix(l.cfg.Prefect.URL, of.scheme+":") {
+			l.cfg.Prefect.SocketProxy = NewSecret(address)
+		}
+	}
 }
 
 // orProfile is a variable's value, else the profile's.

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,30 @@ func certificate(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+// The websocket has a proxy of its own for each scheme.
+func TestSocketProxy(t *testing.T) {
+	t.Parallel()
+	const plain, secure = "WS_PROXY=http://ann:s3cret-word@ws.example:3128", "WSS_PROXY=socks5://wss.example"
+	for _, test := range []struct{ api, want string }{
+		{"http://prefect.example/api", "http://ann:s3cret-word@ws.example:3128"},
+		{"https://prefect.example/api", "socks5://wss.example"},
+	} {
+		cfg, _ := mustLoad(t, system{env: []string{"PREFECT_API_URL=" + test.api, plain, secure}})
+		if got := cfg.Prefect.SocketProxy.Reveal(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.api, got, test.want)
+		}
+		for _, setting := range cfg.Settings {
+			if strings.Contains(setting.Value, "s3cret-word") {
+				t.Errorf("%s shows the password", setting.Name)
+			}
+		}
+	}
+	cfg, _ := mustLoad(t, system{env: []string{"PREFECT_API_URL=http://prefect.example/api", plain}})
+	if !slices.Contains(cfg.Secrets(), "s3cret-word") {
+		t.Errorf("the password is not among the secrets to mask")
+	}
+	equal(t, []string{"WS_PROXY=\"proxy.example:3128\": takes the address of a proxy, such as http://proxy.example:3128"},
+		problems(system{env: []string{"WS_PROXY=proxy.example:3128"}}))
 }

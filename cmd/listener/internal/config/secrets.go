@@ -57,6 +57,10 @@ func (c Config) Secrets() []string {
 	}
 	heartbeat, _ := c.Heartbeat.Value()
 	addAddress(heartbeat.Reveal(), add)
+	if proxy, err := url.Parse(c.Prefect.SocketProxy.Reveal()); err == nil && proxy.User != nil {
+		password, _ := proxy.User.Password()
+		add(password)
+	}
 	headers, _ := c.Prefect.Headers.Value()
 	for _, value := range headers {
 		addHeader(value, add)

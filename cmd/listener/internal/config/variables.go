@@ -22,6 +22,8 @@ type Variables struct {
 	PrefectHeadersFile    string `envconfig:"PREFECT_CLIENT_CUSTOM_HEADERS_FILE" desc:"a file that holds PREFECT_CLIENT_CUSTOM_HEADERS, read again when it changes"`
 	PrefectSkipVerify     string `envconfig:"PREFECT_API_TLS_INSECURE_SKIP_VERIFY" desc:"true: take any certificate of Prefect's; default false"`
 	PrefectCertFile       string `envconfig:"PREFECT_API_SSL_CERT_FILE" desc:"a PEM file with the authorities to trust for Prefect; default the system's"`
+	WSProxy               string `envconfig:"WS_PROXY" desc:"the proxy for the websocket of an http PREFECT_API_URL; default none of its own"`
+	WSSProxy              string `envconfig:"WSS_PROXY" desc:"the proxy for the websocket of an https PREFECT_API_URL; default none of its own"`
 	PrefectRequestTimeout string `envconfig:"PREFECT_API_REQUEST_TIMEOUT" desc:"seconds that one request to Prefect may take; default 60"`
 	PrefectUIURL          string `envconfig:"PREFECT_UI_URL" desc:"where people see Prefect's pages, for links; default from the API's address"`
 	PrefectProfile        string `envconfig:"PREFECT_PROFILE" desc:"the Prefect profile to read; default the active one"`

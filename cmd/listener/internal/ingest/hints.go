@@ -22,10 +22,13 @@ const (
 	// half as long again, so that a request is shared by enough of them.
 	LookEvery = 400 * time.Millisecond
 	fullLook  = 10
+	// When less than one in behindLook of the runs that were looked for came, the server is behind with its own work: the
+	// pause is twice as long then, so as not to keep it from that.
+	behindLook = 4
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
-	// Servers keep few events for a listener and throw away without a word what is more, sometimes all that comes for a
-	// while. So after as many events as burst within burstTime polls are not slow for as long as quiet.
+	// Servers keep few events for a listener and throw away without a word what is more. So after as many events as burst
+	// within burstTime polls are not slow for as long as quiet.
 	burst     = 50
 	burstTime = 2 * time.Second
 	quiet     = 30 * time.Second
@@ -50,6 +53,8 @@ type Hints struct {
 	first     time.Time // when the first was named of those that were never looked for; zero: there is none
 	looked    time.Time // when runs were last read by id
 	full      bool      // that read brought many
+	asked     int       // and it looked for so many
+	behind    bool      // of which it brought few
 	fresh     bool      // that read looked for runs that were named since the one before
 	fruitless int       // reads in a row that brought nothing
 	lagging   int       // reads in a row that looked for newly named runs and brought nothing
@@ -196,15 +201,21 @@ func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 
 // next is when runs are to be read next.
 func (h *Hints) next() time.Time {
-	if h.first.IsZero() {
-		return h.looked.Add(max(h.every, min(longestLook, h.every<<min(h.fruitless, 10))))
-	}
-	pause := h.every
-	if !h.full {
+	pause, vain := h.every, h.fruitless
+	switch {
+	case h.behind:
+		pause = h.every * 2
+	case !h.first.IsZero() && !h.full:
 		pause = h.every * 3 / 2
 	}
-	if h.lagging > 1 { // rows come later than their events by more than a look: asking as often brings nothing
-		pause = max(pause, min(longestLook, h.every<<min(h.lagging-1, 10)))
+	if !h.first.IsZero() {
+		vain = h.lagging - 1 // rows come later than their events by more than a look: asking as often brings nothing
+	}
+	if vain > 0 {
+		pause = max(pause, min(longestLook, h.every<<min(vain, 10)))
+	}
+	if h.first.IsZero() {
+		return h.looked.Add(pause)
 	}
 	return later(h.looked.Add(pause), h.first.Add(gatherHints))
 }
@@ -233,6 +244,7 @@ func (h *Hints) pick(now time.Time) prefect.OpenRuns {
 			h.runs[id].looked = now
 		}
 	}
+	h.asked = len(all[0]) + len(all[1])
 	h.first = time.Time{}
 	for _, r := range h.runs {
 		if r.looked.IsZero() {
@@ -268,7 +280,7 @@ func (h *Hints) followed(c prefect.Changes, bad []prefect.BadRow, stored Stored)
 	if h.fresh {
 		h.lagging++
 	}
-	h.full = settled >= fullLook
+	h.full, h.behind = settled >= fullLook, settled*behindLook < h.asked
 	if settled > 0 {
 		h.fruitless, h.lagging = 0, 0
 	}

@@ -10,6 +10,8 @@ import (
 const (
 	// SlowInterval is the time between two polls while events say what changes.
 	SlowInterval = 30 * time.Second
+	// busyFactor is how many times as long as usual it is while so much goes on that events may have been lost.
+	busyFactor = 2
 	// takesEffect is how long a websocket has to be open for a poll to be the one after which nothing is unheard.
 	takesEffect = time.Second
 	// eventLag is how long after its state an event may come.
@@ -122,7 +124,10 @@ func (h *Hints) pace(usual time.Duration) time.Duration {
 	now := time.Now()
 	reliable := h.trust.reliable(now)
 	pace := usual
-	if reliable && !h.busy.After(now) {
+	switch {
+	case reliable && h.busy.After(now):
+		pace = busyFactor * usual
+	case reliable:
 		pace = max(usual, SlowInterval)
 	}
 	switch {
