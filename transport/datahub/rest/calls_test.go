@@ -95,7 +95,8 @@ func proposalsOf(t *testing.T, r recording) []mcp.Proposal {
 		path, _, _ := strings.Cut(q.Path, "?")
 		switch {
 		case q.Method == "DELETE":
-			p, err := mcp.Delete(path[strings.Index(path, "urn:"):])
+			_, id, _ := strings.Cut(path, "urn:")
+			p, err := mcp.Delete("urn:" + id)
 			if err != nil {
 				t.Fatal(err)
 			}

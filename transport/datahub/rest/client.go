@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -189,9 +190,7 @@ func (c *client) attempt(ctx context.Context, r request, u *url.URL, n int) (
 
 // authorize writes the headers of an attempt and returns the token that is in them.
 func (c *client) authorize(ctx context.Context, req *http.Request) (string, error) {
-	for name, values := range c.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
 	token := c.config.Token
 	if c.config.TokenSource != nil {
 		var err error

@@ -62,10 +62,10 @@ type failure struct {
 
 // passing reports whether a failure may be gone at another try, whatever the counts are.
 func (p RetryPolicy) passing(f failure) bool {
-	switch {
-	case f.status == 0:
+	switch f.status {
+	case 0:
 		return true
-	case f.status == http.StatusRequestEntityTooLarge:
+	case http.StatusRequestEntityTooLarge:
 		return f.hasAsked && !p.IgnoreRetryAfter // RFC 9110, 15.5.14: then the condition is temporary
 	default:
 		return slices.Contains(p.Statuses, f.status)

@@ -48,7 +48,7 @@ func TestServerURL(t *testing.T) {
 func TestParseMode(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]rest.Mode{
-		"": "", "async": rest.Async, " Sync_Wait ": rest.SyncWait, "ASYNC_WAIT": rest.AsyncWait, "sync_primary": rest.SyncPrimary,
+		"": "", "async": rest.Async, "\tSync_Wait\n": rest.SyncWait, "ASYNC_WAIT": rest.AsyncWait, "sync_primary": rest.SyncPrimary,
 	} {
 		if got, err := rest.ParseMode(text); err != nil || got != want {
 			t.Errorf("%q: got %q, %v", text, got, err)
