@@ -30,6 +30,13 @@ var variablesOfOthers = map[string][]string{
 	"universe_domain":       {"GOOGLE_CLOUD_UNIVERSE_DOMAIN"},
 	"quota_project":         {"GOOGLE_CLOUD_QUOTA_PROJECT"},
 	"unmapped":              {"GCP_UNMAPPED"},
+	"apiKey":                {"DD_API_KEY"},
+	"apiKeyFile":            {"DD_API_KEY_FILE"},
+	"site":                  {"DD_SITE"},
+	"env":                   {"DD_ENV"},
+	"service":               {"DD_SERVICE"},
+	"region":                {"AWS_REGION", "AWS_DEFAULT_REGION"},
+	"endpointOverride":      {"AWS_ENDPOINT_URL_DATAZONE", "AWS_ENDPOINT_URL"},
 }
 
 // settingsInEffect lists a destination's settings, sorted by their paths, each with where it is from.

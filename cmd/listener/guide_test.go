@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -39,6 +40,14 @@ type world struct {
 func (w *world) load() (settings, error) {
 	r := newRig()
 	r.input.Environ, r.input.Terminal, r.input.Variables = w.env, w.terminal, config.Variables{}
+	r.process.getenv = func(name string) string {
+		for _, line := range w.env {
+			if value, ok := strings.CutPrefix(line, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
 	fields := reflect.ValueOf(&r.input.Variables).Elem()
 	for i := range fields.NumField() {
 		for _, line := range w.env {
@@ -172,6 +181,10 @@ func TestTheGuidesExamples(t *testing.T) {
 						t.Errorf("%s: %v", where, err)
 					}
 					clean(t, where, world{profile: profile, env: []string{"OPENLINEAGE__TRANSPORT__TYPE=noop"}})
+				case "json": // what others read, such as a policy
+					if !json.Valid([]byte(text)) {
+						t.Errorf("%s: no JSON", where)
+					}
 				default:
 					t.Errorf("%s: an example that nothing tries", where)
 				}

@@ -50,7 +50,7 @@ func (p *process) load() (settings, error) {
 func (p *process) transports(c config.OpenLineage, warn func(config.Warning)) ([]transport.Destination, error) {
 	destinations, err := factory.Build(c.Transport, factory.Options{
 		Stdout: io.Discard, UserAgent: prefect.DefaultUserAgent + "/" + p.built.Version, Getenv: p.getenv,
-		Warn: func(text string) { warn(c.ExplainWarning(text)) }, Now: p.now,
+		Warn: func(text string) { warn(c.ExplainWarning(text)) }, Order: c.KeysInOrder, Now: p.now,
 	})
 	if err != nil {
 		return nil, c.Explain(err)

@@ -104,6 +104,47 @@ var differences = map[string]difference{
 		[]string{"file contents"}, "append is one event a line; the Python client appends indented events, which no reader of lines can take",
 	},
 
+	// Datadog.
+	"datadog: key with an underscore": {
+		is(refused, delivered, "requests"), "keys are known with and without underscores; the Python client knows apiKey and apikey",
+	},
+	"datadog: variables with an underscore": {is(refused, delivered, "requests"), "likewise"},
+	"datadog: timeout is zero":              {is(failed, refused), "what can be seen to be wrong at the start is said at the start"},
+	"datadog: rules are a list":             {is(failed, refused), "likewise"},
+	"datadog: env and service of Datadog's variables": {
+		[]string{"body"}, "DD_ENV and DD_SERVICE hold for all that reports to Datadog; the Python client leaves them to its caller",
+	},
+	"datadog: 401": {is(failed, waiting), "the outbox keeps the event until the operator has mended it"},
+	"datadog: 403": {is(failed, waiting), "likewise"},
+	"datadog: 404": {is(failed, waiting), "likewise"},
+	"datadog: 429 without a time": {
+		is(failed, delivered, "requests"), "a consumer that is busy gets the event later",
+	},
+	"datadog: no retry": {
+		is(failed, delivered, "requests"), "the retry settings are for the quick try within one attempt; the outbox tries again later in any case",
+	},
+
+	// Amazon DataZone.
+	"datazone: region of the file": {
+		is(refused, delivered, "requests"), "the Python client does not look at region beside endpointOverride; what is set is meant",
+	},
+	"datazone: region of file and variable": {[]string{"header Authorization"}, "likewise"},
+	"datazone: region of AWS_REGION": {
+		is(refused, delivered, "requests"), "AWS_REGION is what most of AWS's tools read, and what its services set; boto3 reads AWS_DEFAULT_REGION alone",
+	},
+	"datazone: domain is empty":     {is(delivered, refused, "requests"), "what can be seen to be wrong at the start is said at the start"},
+	"datazone: domain that is none": {is(delivered, refused, "requests"), "likewise"},
+	"datazone: all by variables": {
+		is(refused, delivered, "requests"), "a nested variable cannot have capitals, so domainId is known without them too",
+	},
+	"datazone: all by variables with underscores": {is(refused, delivered, "requests"), "likewise"},
+	"datazone: no keys":                           {is(failed, waiting), "the outbox keeps the event until the operator has mended it"},
+	"datazone: access denied":                     {is(failed, waiting), "likewise"},
+	"datazone: expired":                           {is(failed, waiting), "likewise"},
+	"datazone: not found":                         {is(failed, waiting), "likewise"},
+	"datazone: quota":                             {is(failed, waiting), "likewise"},
+	"datazone: internal":                          {is(failed, waiting), "the outbox keeps the event until it can be delivered"},
+
 	// What stands beside the transport.
 	"filter by what Go's expressions lack": {
 		is(delivered, refused), "the expression is named; what it means can't be done here, and events that were to stay in must not go out",

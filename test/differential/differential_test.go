@@ -12,7 +12,8 @@ func configurations() []configuration {
 	return slices.Concat(addressConfigurations(), requestConfigurations(), tlsConfigurations(), authConfigurations(),
 		answerConfigurations(), asyncConfigurations(), compositeConfigurations(), compositeVariables(),
 		transformConfigurations(), fileConfigurations(), variableConfigurations(), yamlConfigurations(),
-		switchConfigurations(), legacyConfigurations(), sectionConfigurations())
+		switchConfigurations(), legacyConfigurations(), sectionConfigurations(), datadogConfigurations(),
+		dataZoneConfigurations())
 }
 
 func TestSameAsThePythonClient(t *testing.T) {
@@ -21,6 +22,9 @@ func TestSameAsThePythonClient(t *testing.T) {
 	for _, c := range configurations() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if strings.HasPrefix(c.name, "datazone: ") {
+				w.python.needBoto3(t)
+			}
 			python, here := viaPython(t, w, c), viaListener(t, w, c)
 			judge(t, c.name, python, here)
 			if t.Failed() {
@@ -82,7 +86,7 @@ func TestTheTableNamesConfigurations(t *testing.T) {
 		}
 		names[c.name] = true
 	}
-	if len(names) < 60 {
+	if len(names) < 90 {
 		t.Errorf("%d configurations", len(names))
 	}
 	for name, d := range differences {

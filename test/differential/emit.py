@@ -23,7 +23,12 @@ import httpx2  # noqa: F401  imported here so that each fork has it
 import requests  # noqa: F401
 from openlineage.client import OpenLineageClient, event_v2
 from openlineage.client.facet_v2 import column_lineage_dataset, parent_run, tags_job, tags_run
-from openlineage.client.transport import async_http, composite, file, http, transform  # noqa: F401
+from openlineage.client.transport import amazon_datazone, async_http, composite, datadog, file, http, transform  # noqa: F401
+
+try:
+    import boto3  # noqa: F401
+except ModuleNotFoundError:
+    pass  # the transport that needs it says so
 
 LONGEST = 30  # seconds for one configuration
 

@@ -64,7 +64,18 @@ func preview(t *testing.T, prefectURL string) []json.RawMessage {
 }
 
 // python is a pool of interpreters with the client.
-type python struct{ idle chan *interpreter }
+type python struct {
+	idle  chan *interpreter
+	boto3 bool // it has AWS's library, without which DataZone's transport can't be made
+}
+
+// needBoto3 is for tests that need AWS's library.
+func (p *python) needBoto3(t *testing.T) {
+	t.Helper()
+	if !p.boto3 {
+		rig.Skip(t, "no boto3 in .cache/venv; run make test")
+	}
+}
 
 type interpreter struct {
 	in  *json.Encoder
@@ -96,7 +107,10 @@ func newPython(t *testing.T) *python {
 	if out, err := exec.CommandContext(t.Context(), exe, "-c", ask).Output(); err != nil || string(bytes.TrimSpace(out)) != version {
 		rig.Skip(t, "no openlineage-python "+version+" in .cache/venv; run make test")
 	}
-	p := &python{idle: make(chan *interpreter, interpreters)}
+	p := &python{
+		idle:  make(chan *interpreter, interpreters),
+		boto3: exec.CommandContext(t.Context(), exe, "-c", "import boto3").Run() == nil,
+	}
 	for range interpreters {
 		cmd := exec.CommandContext(t.Context(), exe, "emit.py")
 		cmd.Stderr = t.Output()

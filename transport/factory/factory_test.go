@@ -79,6 +79,11 @@ const (
 	chained  = "continue_on_failure=false"
 )
 
+const (
+	dog  = "https://data-obs-intake.us3.datadoghq.com/api/v1/lineage"
+	zone = "https://datazone.eu-central-1.api.aws/v2/domains/dzd_4example/lineage/events"
+)
+
 const google = "https://datalineage.googleapis.com/v1/projects/p/locations/us-central1"
 
 func at(host string) string { return "http://" + host + "/api/v1/lineage" }
@@ -106,6 +111,9 @@ func TestDestinations(t *testing.T) {
 		{"async_http is http, only wider", m{"type": "async_http", "url": "http://h", "max_concurrent_requests": 30}, []shape{{Name: "http:" + at("h"), Kind: "http", Target: at("h"), Parallel: 30}}},
 		{"console", m{"type": "console"}, []shape{{"console", "console", "", "standard output", 1}}},
 		{"gcplineage", m{"type": "gcplineage", "project_id": "p"}, []shape{{"gcplineage:" + google, "gcplineage", "", google, 8}}},
+		{"datadog", m{"type": "datadog", "apiKey": "k", "site": "us3.datadoghq.com"}, []shape{{"datadog:" + dog, "datadog", "", dog, 8}}},
+		{"datadog, tasks async", m{"type": "datadog", "apiKey": "k", "site": "us3.datadoghq.com", "async_transport_rules": m{"prefect": m{"task": true}}, "max_concurrent_requests": 4}, []shape{{"datadog:" + dog, "datadog", "", dog, 12}}},
+		{"amazon_datazone_api", m{"type": "amazon_datazone_api", "domainid": "dzd_4example", "region": "eu-central-1"}, []shape{{"amazon_datazone_api:" + zone, "amazon_datazone_api", "", zone, 8}}},
 		{"noop", m{"type": "noop", "priority": 3}, []shape{{"noop", "noop", "", "nowhere", 1}}},
 		{"file", m{"type": "file", "log_file_path": "/var/log/ol.json", "append": true}, []shape{{"file:/var/log/ol.json", "file", "", "/var/log/ol.json", 1}}},
 		{"a list: each for itself", composite(list(http("a"), http("b"))), []shape{bare("a"), bare("b")}},
@@ -162,7 +170,7 @@ func TestOrderOfAMap(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	known := "there are async_http, composite, console, file, gcplineage, http, noop, transform"
+	known := "there are amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, noop, transform"
 	tests := []struct {
 		name string
 		spec m

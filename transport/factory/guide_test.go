@@ -43,6 +43,9 @@ func bases() map[string][]m {
 		"file":       {{"type": "file", "log_file_path": "/a/b"}},
 		"noop":       {{"type": "noop"}},
 		"gcplineage": {{"type": "gcplineage", "project_id": "demo"}},
+		"datadog":    {{"type": "datadog", "apiKey": "k"}},
+
+		"amazon_datazone_api": {{"type": "amazon_datazone_api", "domainId": "dzd_4example", "region": "eu-central-1"}},
 	}
 	for _, kind := range []string{"http", "async_http"} {
 		for _, auth := range []string{"api_key", "jwt", "oauth2"} {

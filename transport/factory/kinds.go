@@ -28,12 +28,15 @@ func kinds() map[string]build {
 		"file":       buildFile,
 		"noop":       buildNoop,
 		"gcplineage": buildGCPLineage,
+		"datadog":    buildDatadog,
+
+		"amazon_datazone_api": buildDataZone,
 	}
 }
 
 // later are types of the Python client that this version cannot do.
 var later = map[string]bool{
-	"kafka": true, "msk-iam": true, "datadog": true, "amazon_datazone_api": true,
+	"kafka": true, "msk-iam": true,
 }
 
 // typeNames are all types that there are, sorted.

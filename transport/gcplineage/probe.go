@@ -15,9 +15,9 @@ const nobody = "prefect-openlineage-listener.check"
 // proved by an event.
 func (t *Transport) Probe(ctx context.Context) (string, error) {
 	to := t.config.at("/v1/" + t.config.parent() + "/processes/" + nobody)
-	status, e := t.http.Ask(ctx, http.MethodGet, to)
+	answer, e := t.http.Ask(ctx, http.MethodGet, to)
 	if e == nil {
-		return t.config.Target() + " answered " + transport.StatusLine(status), nil
+		return t.config.Target() + " answered " + transport.StatusLine(answer.Status), nil
 	}
 	if said, ok := parse(e.Answer); ok && said.Error.Status == "NOT_FOUND" {
 		return t.config.Target() + " is reached, and the credentials may look at processes there", nil

@@ -103,17 +103,17 @@ func parseKind(s *settings.Section) Auth {
 		s.Warn("type", "is missing, so events go without authorization; api_key, jwt and oauth2 are known")
 		return Auth{}
 	case AuthAPIKey:
-		a := Auth{Kind: AuthAPIKey, Key: parseSecret(s, "apiKey")}
+		a := Auth{Kind: AuthAPIKey, Key: ParseSecret(s, "apiKey", Secret{})}
 		s.Finish()
 		return a
 	case AuthJWT:
-		a := Auth{Kind: AuthJWT, Key: parseSecret(s, "apiKey"), Token: parseToken(s, "token", "access_token")}
+		a := Auth{Kind: AuthJWT, Key: ParseSecret(s, "apiKey", Secret{}), Token: parseToken(s, "token", "access_token")}
 		a.Token.GrantType = orDefault(s.String("grantType"), "urn:ietf:params:oauth:grant-type:jwt-bearer")
 		a.Token.ResponseType = orDefault(s.String("responseType"), "token")
 		s.Finish()
 		return a
 	case AuthOAuth2:
-		a := Auth{Kind: AuthOAuth2, Key: parseSecret(s, "clientSecret"), Token: parseToken(s, "access_token")}
+		a := Auth{Kind: AuthOAuth2, Key: ParseSecret(s, "clientSecret", Secret{}), Token: parseToken(s, "access_token")}
 		if a.Token.ClientID = s.String("clientId"); a.Token.ClientID == "" {
 			s.Refuse("clientId", "is missing", "")
 		}
@@ -137,9 +137,13 @@ func parseKind(s *settings.Section) Auth {
 	}
 }
 
-// parseSecret reads a secret, or the path of a file with it under the same name with a File at its end.
-func parseSecret(s *settings.Section, name string) Secret {
+// ParseSecret reads a secret, or the path of a file with it under the same name with a File at its end. Where neither is
+// set, unset counts.
+func ParseSecret(s *settings.Section, name string, unset Secret) Secret {
 	secret := Secret{Value: s.String(name), File: s.String(name + "File")}
+	if secret == (Secret{}) {
+		secret = unset
+	}
 	switch {
 	case secret.Value == "" && secret.File == "":
 		s.Refuse(name, "is missing", "set it, or the path of a file that holds it as "+name+"File")

@@ -27,14 +27,16 @@ type Config struct {
 	// URL is where events are posted, without user and password.
 	URL *url.URL
 	// User is the user and password of the configured URL, sent as Basic authentication; nil: none.
-	User     *url.Userinfo
-	Timeout  time.Duration
-	TLS      TLS
-	Auth     Auth
-	Gzip     bool
-	Headers  map[string]string // by canonical name; they override all others
-	Retry    Retry
-	Parallel int // at least 1
+	User    *url.Userinfo
+	Timeout time.Duration
+	TLS     TLS
+	Auth    Auth
+	Gzip    bool
+	// GzipTaken says that the consumer is known to take gzip, so that it refuses no event for it.
+	GzipTaken bool
+	Headers   map[string]string // by canonical name; they override all others
+	Retry     Retry
+	Parallel  int // at least 1
 	// MaxBytes is the size of the largest event that the consumer is known to take, before it is compressed; 0: unknown.
 	MaxBytes int
 }
@@ -48,7 +50,7 @@ func Parse(s *settings.Section, async bool) Config {
 		Auth:     parseAuth(s.Map("auth")),
 		Gzip:     parseCompression(s),
 		Headers:  parseHeaders(s.Map("custom_headers")),
-		Retry:    parseRetry(s.Map("retry")),
+		Retry:    ParseRetry(s.Map("retry")),
 		Parallel: DefaultParallel,
 		MaxBytes: ParseMaxBytes(s),
 	}
@@ -57,7 +59,7 @@ func Parse(s *settings.Section, async bool) Config {
 		s.Warn("auth", "has no effect because the url holds a user and password, which go before it")
 	}
 	if async {
-		c.Parallel = parseParallel(s)
+		c.Parallel = ParseParallel(s)
 		s.Value("max_queue_size") // known; the outbox is the queue, and it has a limit of its own
 	}
 	for _, key := range []string{"session", "adapter"} {
@@ -91,7 +93,8 @@ func parseCompression(s *settings.Section) bool {
 	}
 }
 
-func parseParallel(s *settings.Section) int {
+// ParseParallel reads the key max_concurrent_requests.
+func ParseParallel(s *settings.Section) int {
 	n := s.Number(100, "max_concurrent_requests")
 	if n < 1 {
 		s.Refuse("max_concurrent_requests", "must be at least 1", "")

@@ -40,12 +40,15 @@ func (t *Transport) post(ctx context.Context, a attempt) *transport.Error {
 		}
 	}
 	t.setHeaders(req.Request, a)
+	if err := t.sign(ctx, req.Request, body); err != nil {
+		return transport.ClassifyError(err)
+	}
 	resp, err := t.pool.get().sender(a.quick).Do(req)
 	if err != nil {
 		return describe(ctx, "POST "+t.display(), err, t.mask)
 	}
 	defer resp.Body.Close()
-	return t.classify(resp)
+	return t.classify(resp, t.display())
 }
 
 // address returns where an event is posted.
@@ -60,6 +63,19 @@ func (t *Transport) address(event transport.Event) string {
 	return to.String()
 }
 
+// sign has a request signed, where the kind has signatures.
+func (t *Transport) sign(ctx context.Context, req *http.Request, body []byte) error {
+	if t.signing == nil {
+		return nil
+	}
+	secrets, err := t.signing(ctx, req, body)
+	if err != nil {
+		return err
+	}
+	t.mask.Set("signature", secrets...)
+	return nil
+}
+
 // setHeaders writes the headers: ours first, so that custom ones override them.
 func (t *Transport) setHeaders(req *http.Request, a attempt) {
 	h := req.Header
@@ -70,6 +86,9 @@ func (t *Transport) setHeaders(req *http.Request, a attempt) {
 	t.setCommonHeaders(req, a.authorization)
 	if a.gzip {
 		h.Set("Content-Encoding", "gzip")
+	}
+	if t.mark != nil {
+		t.mark(a.event, h)
 	}
 }
 
@@ -94,8 +113,8 @@ func (t *Transport) setCommonHeaders(req *http.Request, authorization string) {
 	}
 }
 
-// classify says what an answer means, in words that help.
-func (t *Transport) classify(resp *http.Response) *transport.Error {
+// classify says what an answer means, in words that help; at is who gave it.
+func (t *Transport) classify(resp *http.Response, at string) *transport.Error {
 	answer := t.read(resp)
 	e, said := t.meaning(answer, resp)
 	if e == nil {
@@ -109,7 +128,7 @@ func (t *Transport) classify(resp *http.Response) *transport.Error {
 		e.RetryAfter = 0
 	}
 	e.RetryAfter = min(e.RetryAfter, t.config.Retry.MaxRetryAfter)
-	e.Err = errors.New(t.display() + " answered " + transport.StatusLine(e.Status) + said)
+	e.Err = errors.New(at + " answered " + transport.StatusLine(e.Status) + said)
 	return e
 }
 

@@ -37,8 +37,8 @@ func DefaultRetry() Retry {
 	}
 }
 
-// parseRetry merges the settings key by key over the defaults. The keys are the arguments of urllib3's Retry.
-func parseRetry(s *settings.Section) Retry {
+// ParseRetry merges the settings key by key over the defaults. The keys are the arguments of urllib3's Retry.
+func ParseRetry(s *settings.Section) Retry {
 	r := DefaultRetry()
 	total := parseTries(s, "total")
 	post := parseMethods(s)

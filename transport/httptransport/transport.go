@@ -28,6 +28,11 @@ type Options struct {
 	Token TokenFunc
 	// Query returns what is added to the address for an event; nil: nothing.
 	Query func(transport.Event) url.Values
+	// Mark sets headers of an event's request beyond those that all have; nil: none.
+	Mark func(event transport.Event, header http.Header)
+	// Sign puts a signature on a request, of an event or a probe, once all else of it is settled, and returns what of it
+	// no answer may repeat in a text. Its error is, or wraps, a *transport.Error. Nil: requests are not signed.
+	Sign func(ctx context.Context, req *http.Request, body []byte) (secrets []string, err error)
 	// Judge says what an answer means, nil that the consumer has the event, and in a few words without secrets what it
 	// said and what to do; nil: transport.Classify.
 	Judge func(transport.Answer) (*transport.Error, string)
@@ -55,6 +60,8 @@ type Transport struct {
 	gzip      compression
 	query     func(transport.Event) url.Values
 	judge     func(transport.Answer) (*transport.Error, string)
+	mark      func(transport.Event, http.Header)
+	signing   func(context.Context, *http.Request, []byte) ([]string, error)
 	// healthy: the last attempt was answered by a consumer that works. Only then is a failure tried again at once.
 	healthy atomic.Bool
 	close   sync.Once
@@ -79,8 +86,12 @@ func New(c Config, o Options) (*Transport, error) {
 	}
 	t := &Transport{
 		config: c, userAgent: o.UserAgent, now: o.Now, mask: m, auth: auth, pool: pool, query: o.Query, judge: o.Judge,
+		mark: o.Mark, signing: o.Sign,
 	}
 	t.healthy.Store(true)
+	if c.GzipTaken {
+		t.gzip.accept()
+	}
 	return t, nil
 }
 

@@ -124,6 +124,7 @@ func newDestinations(o Options, c config.OpenLineage) ([]transport.Destination, 
 	}
 	options := factory.Options{
 		Stdout: stdout, UserAgent: userAgent(o.Version), Getenv: o.Getenv, // warnings were given when the settings were read
+		Order: c.KeysInOrder,
 	}
 	if o.reductions != nil { // a preview sends nothing that could be reduced
 		options.Reduced = o.reductions.reduced

@@ -48,6 +48,7 @@ func (l *loader) openLineage(v Variables) {
 	o.transport = l.chooseTransport(root, legacy)
 	trimSecrets(o.transport)
 	l.watchFiles(o.transport)
+	l.vendorSecrets()
 	if transport, ok := o.transport.plain().(map[string]any); ok {
 		o.Transport = transport
 	}

@@ -257,6 +257,20 @@ func TestCompositeChildrenFromAnAnchor(t *testing.T) {
 	}, cfg.OpenLineage.Transport["transports"].([]any))
 }
 
+// A map's order counts where the first of several that fit decides.
+func TestKeysInOrder(t *testing.T) {
+	t.Parallel()
+	cfg, _ := mustLoad(t, system{files: yml("transport:\n  type: noop\n  rules:\n    z: {b: 1, a: 2}\n    '*': {}\n    a: {}\n")})
+	equal(t, []string{"z", "*", "a"}, cfg.OpenLineage.KeysInOrder("transport.rules"))
+	equal(t, []string{"b", "a"}, cfg.OpenLineage.KeysInOrder("transport.rules.z"))
+	equal(t, []string(nil), cfg.OpenLineage.KeysInOrder("transport.rules.z.b"))
+	equal(t, []string(nil), cfg.OpenLineage.KeysInOrder("transport.none"))
+	cfg, _ = mustLoad(t, system{env: []string{
+		"OPENLINEAGE__TRANSPORT__TYPE=noop", "OPENLINEAGE__TRANSPORT__RULES__A__X=1", "OPENLINEAGE__TRANSPORT__RULES__B__X=1",
+	}})
+	equal(t, []string{"b", "a"}, cfg.OpenLineage.KeysInOrder("transport.rules")) // as the Python client lays variables down
+}
+
 func TestDisabledLeavesTheTransportAlone(t *testing.T) {
 	t.Parallel()
 	cfg, _ := mustLoad(t, system{env: []string{"OPENLINEAGE_DISABLED=true", "OPENLINEAGE_URL=nowhere"}})

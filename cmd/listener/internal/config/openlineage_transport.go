@@ -74,6 +74,21 @@ func (l *loader) watchFiles(transport *node) {
 	})
 }
 
+// vendorSecrets notes the secrets that transports read from variables of their vendors, so that they are masked wherever
+// they turn up; of one in a file also that it changed.
+func (l *loader) vendorSecrets() {
+	for _, name := range []string{"DD_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
+		if secret := strings.TrimSpace(l.set[name]); secret != "" {
+			l.cfg.OpenLineage.secrets = append(l.cfg.OpenLineage.secrets, NewCredential(secret))
+		}
+	}
+	if path := strings.TrimSpace(l.set["DD_API_KEY_FILE"]); path != "" {
+		if file, err := newSecretFile(l.in.Files, l.absolute(path), time.Now); err == nil {
+			l.cfg.OpenLineage.secrets = append(l.cfg.OpenLineage.secrets, Credential{file: file})
+		}
+	}
+}
+
 // only is a transport that has a type and nothing else.
 func only(kind string) *node {
 	n := newMap(Origin{})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,16 @@ func (o OpenLineage) OriginOf(path string) (string, bool) {
 		return "", false
 	}
 	return origin.String(), true
+}
+
+// KeysInOrder returns the keys of the map at a path below transport in the order in which they were written. Those from
+// variables are in the order in which the variables were laid down, as in the Python client.
+func (o OpenLineage) KeysInOrder(path string) []string {
+	found, _, _ := o.find(path)
+	if found == nil || found.kind != mapping {
+		return nil
+	}
+	return slices.Clone(found.keys)
 }
 
 // configErrors are all of that kind in a tree of joined errors.

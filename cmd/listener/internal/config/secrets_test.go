@@ -34,3 +34,18 @@ func TestSecretsInUse(t *testing.T) {
 		t.Errorf("after a new one: %s", diff)
 	}
 }
+
+// What a transport reads from its vendor's variables is masked as what stands in the settings.
+func TestSecretsOfVendors(t *testing.T) {
+	t.Parallel()
+	cfg, _ := mustLoad(t, system{
+		env: []string{
+			"OPENLINEAGE__TRANSPORT__TYPE=noop", "DD_API_KEY_FILE=/run/datadog", "AWS_SECRET_ACCESS_KEY=of-the-account",
+			"AWS_SESSION_TOKEN=of-the-session", "AWS_ACCESS_KEY_ID=AKIDEXAMPLE",
+		},
+		files: map[string]string{"run/datadog": "of-datadog-in-a-file\n"},
+	})
+	equal(t, []string{"of-datadog-in-a-file", "of-the-account", "of-the-session"}, cfg.Secrets())
+	cfg, _ = mustLoad(t, system{env: []string{"OPENLINEAGE__TRANSPORT__TYPE=noop", "DD_API_KEY=of-datadog"}})
+	equal(t, []string{"of-datadog"}, cfg.Secrets())
+}
