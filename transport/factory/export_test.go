@@ -1,8 +1,6 @@
 package factory
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +20,5 @@ func AskedKeys(spec map[string]any) []string {
 	return keys
 }
 
-// TypeNames are the types that there are, LaterNames those of the Python client that are not here yet; both sorted.
+// TypeNames are the types that there are, sorted.
 func TypeNames() []string { return typeNames() }
-
-// LaterNames are described at TypeNames.
-func LaterNames() []string { return slices.Sorted(maps.Keys(later)) }

@@ -170,7 +170,7 @@ func TestOrderOfAMap(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	known := "there are amazon_datazone_api, async_http, composite, console, datadog, file, gcplineage, http, noop, transform"
+	known := "there are " + strings.Join(factory.TypeNames(), ", ")
 	tests := []struct {
 		name string
 		spec m
@@ -181,8 +181,6 @@ func TestProblems(t *testing.T) {
 		{"misspelt", m{"type": "htpp"}, `transport.type: "htpp" is not known; did you mean http? ` + known},
 		{"unknown", m{"type": "carrier-pigeon"}, `transport.type: "carrier-pigeon" is not known; ` + known},
 		{"a Python class", m{"type": "my.module.Transport"}, "transport.type: names a Python class, which cannot be loaded here; use http and let a small service of yours take the events; " + known},
-		{"not yet", m{"type": "kafka", "topic": "x"}, "transport.type: kafka is not in this version; " + known},
-		{"not yet, as a child", composite(m{"k": m{"type": "msk-iam"}}), "transport.transports.k.type: msk-iam is not in this version; " + known},
 		{"a child in a list", composite(list(http("a"), m{"type": "http"})), "transport.transports[1].url: is missing; set it to the consumer's address, such as http://marquez:5000"},
 		{"a child that is no map", composite(list("http://h")), "transport.transports[0]: must be a map that says what the transport is"},
 		{"no children", m{"type": "composite"}, "transport.transports: is missing; list the transports, or map a name to each"},
@@ -206,6 +204,7 @@ func TestProblems(t *testing.T) {
 				"transport.auth.tokenEndpoint: is not an http or https address"},
 		{"an sslContext that is no map", m{"type": "http", "url": "http://h", "sslContext": "x"}, "transport.sslContext: must be a map, not a text"},
 		{"a CA that is not there", m{"type": "http", "url": "https://h", "verify": "/does/not/exist"}, "transport.verify: reading the CA: stat /does/not/exist: no such file or directory"},
+		{"brokers' CA that is not there", m{"type": "kafka", "topic": "t", "config": m{"bootstrap.servers": "h", "security.protocol": "ssl", "ssl.ca.location": "/does/not/exist"}}, "transport.config: reading the CA: stat /does/not/exist: no such file or directory"},
 		{"a client certificate that is not there", m{"type": "http", "url": "https://h", "sslContext": m{"clientCertPath": "/does/not/exist"}}, "transport.sslContext: reading the client certificate: open /does/not/exist: no such file or directory"},
 	}
 	for _, tt := range tests {

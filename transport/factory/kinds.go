@@ -28,15 +28,12 @@ func kinds() map[string]build {
 		"file":       buildFile,
 		"noop":       buildNoop,
 		"gcplineage": buildGCPLineage,
+		"kafka":      buildKafka,
+		"msk-iam":    buildMSK,
 		"datadog":    buildDatadog,
 
 		"amazon_datazone_api": buildDataZone,
 	}
-}
-
-// later are types of the Python client that this version cannot do.
-var later = map[string]bool{
-	"kafka": true, "msk-iam": true,
 }
 
 // typeNames are all types that there are, sorted.
@@ -56,8 +53,6 @@ func refuseType(s *settings.Section, name string) {
 	switch lower := strings.ToLower(name); {
 	case name == "":
 		s.Refuse("type", "is missing", known)
-	case later[name]:
-		s.Refuse("type", name+" is not in this version", known)
 	case lower != name && slices.Contains(typeNames(), lower):
 		s.Refuse("type", fmt.Sprintf("%q is not known", name), "write it in lower case: "+lower)
 	case strings.Contains(name, "."):
