@@ -62,4 +62,7 @@ func (f finding) tell(out *printer, title, bad string) {
 		verdict = bad
 	}
 	out.printf("\n%s\n  at %s\n  %s: %s\n", title, f.Target, verdict, strings.ReplaceAll(printable(f.Says), "\n", "\n  "))
+	if f.ToDo != "" {
+		out.printf("  to do: %s\n", f.ToDo)
+	}
 }

@@ -43,7 +43,12 @@ type finding struct {
 	OK     bool   `json:"ok"`
 	// Says is what was found, in plain words.
 	Says string `json:"says"`
+	// ToDo is what to do about it, where that is known.
+	ToDo string `json:"to_do,omitempty"`
 }
+
+// failed notes what went wrong, and what to do about it.
+func (f *finding) failed(err error) { f.OK, f.Says, f.ToDo = false, err.Error(), advice(f.Target, err) }
 
 type destinationCheck struct {
 	Name string `json:"name"`
@@ -129,7 +134,7 @@ func (p *process) tryPrefect(ctx context.Context, c config.Config) *finding {
 		found.Says, err = countRuns(ctx, client, c.Lookback)
 	}
 	if err != nil {
-		found.Says = err.Error()
+		found.failed(err)
 		return &found
 	}
 	name := "Prefect " + version
@@ -192,7 +197,7 @@ func probe(ctx context.Context, d transport.Destination) finding {
 	defer cancel()
 	says, err := prober.Probe(ctx)
 	if err != nil {
-		found.OK, found.Says = false, err.Error()
+		found.failed(err)
 		return found
 	}
 	found.Says = says
