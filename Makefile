@@ -41,6 +41,12 @@ build: ## bin/listener, static, version stamped
 lint: ## golangci-lint at the version pinned in tools/go.mod
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 
+licences: ## docs/licences.md anew, after a change of dependencies
+	$(GO) test ./test/licences -run TestLicences -update
+
+vuln: ## known vulnerabilities in what is used; says so where the database can't be reached
+	GO="$(GO)" test/vuln.sh
+
 bench: build $(VENV)/.ready .cache/bench-venv/.ready $(DATAHUB)/.ready ## measures against yardsticks that run beside it; prints ratios
 	$(GO) run ./test/bench
 
@@ -81,4 +87,4 @@ $(DATAHUB)/.ready: test/python/datahub.txt
 .cache/gcp-venv/.ready: test/gcp/requirements.txt
 	$(call venv,$(PYTHON),.cache/gcp-venv,$<)
 
-.PHONY: help demo test versions race build lint bench fuzz image clean
+.PHONY: help demo test versions race build lint licences vuln bench fuzz image clean
