@@ -15,7 +15,10 @@ import (
 	"github.com/prefect-openlineage/listener/test/docs"
 )
 
-const readme = "../../README.md"
+const (
+	readme   = "../../README.md"
+	allPages = "../../docs/index.md"
+)
 
 // guides are all pages for people.
 func guides(t *testing.T) []string {
@@ -24,7 +27,7 @@ func guides(t *testing.T) []string {
 	if err != nil || len(pages) == 0 {
 		t.Fatal("there are no guides: ", err)
 	}
-	return append(append(pages, kindGuides(t)...), readme, "../../test/cases.md", "../../test/oracle/README.md")
+	return append(append(pages, kindGuides(t)...), readme, "../../CONTRIBUTING.md", "../../test/cases.md", "../../test/oracle/README.md")
 }
 
 // kindGuides are the pages on one kind of transport each.
@@ -73,7 +76,8 @@ func leads(t *testing.T, target, anchor string) bool {
 	})
 }
 
-// Whoever begins with the README finds every page; those on kinds of transports by way of transports.md.
+// Whoever begins with the README finds every page, by way of the list of all if need be; those on kinds of transports by
+// way of transports.md.
 func TestTheReadmeLeadsToEveryGuide(t *testing.T) {
 	t.Parallel()
 	links := func(from, to string) bool {
@@ -85,8 +89,8 @@ func TestTheReadmeLeadsToEveryGuide(t *testing.T) {
 	}
 	ofKinds := kindGuides(t)
 	for _, page := range guides(t) {
-		if path := strings.TrimPrefix(page, "../../"); page != readme && !slices.Contains(ofKinds, page) && !links(readme, path) {
-			t.Errorf("the README has no link to %s", path)
+		if path := strings.TrimPrefix(page, "../../"); page != readme && !slices.Contains(ofKinds, page) && !links(readme, path) && !links(allPages, fromDocs(path)) {
+			t.Errorf("neither the README nor docs/index.md has a link to %s", path)
 		}
 	}
 	for _, page := range ofKinds {
@@ -94,6 +98,14 @@ func TestTheReadmeLeadsToEveryGuide(t *testing.T) {
 			t.Errorf("transports.md has no link to %s", path)
 		}
 	}
+}
+
+// fromDocs is the path of a page as pages in docs write it.
+func fromDocs(path string) string {
+	if inDocs, ok := strings.CutPrefix(path, "docs/"); ok {
+		return inDocs
+	}
+	return "../" + path
 }
 
 // tried are the examples that tests try, by page and heading. Those of settings.md, transports.md and the pages on kinds
@@ -110,7 +122,8 @@ var tried = map[string]map[string][]string{
 		"Other names of the same data": {"json", "json"}, "Column lineage": {"json", "json"}, "Assertions": {"json", "json"},
 		"Any facet": {"json", "json"},
 	},
-	"events.md": {"An example": {"json"}}, // in adapter
+	"architecture.md": {"Architecture": {"text"}}, // a picture
+	"events.md":       {"An example": {"json"}},   // in adapter
 	"migrating.md": {
 		"From openlineage-prefect": {"env"}, "Keep the jobs and runs that you have": {"env"}, "Side by side": {"env", "env"},
 		"From prefect-datahub": {"env"}, "In the flow": {"python", "json"},
