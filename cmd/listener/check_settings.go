@@ -37,6 +37,15 @@ var variablesOfOthers = map[string][]string{
 	"service":               {"DD_SERVICE"},
 	"region":                {"AWS_REGION", "AWS_DEFAULT_REGION"},
 	"endpointOverride":      {"AWS_ENDPOINT_URL_DATAZONE", "AWS_ENDPOINT_URL"},
+
+	"server.url":                     {"DATAHUB_GMS_HOST", "DATAHUB_GMS_URL"},
+	"server.token":                   {"DATAHUB_GMS_TOKEN"},
+	"server.system_client_id":        {"DATAHUB_SYSTEM_CLIENT_ID"},
+	"server.system_client_secret":    {"DATAHUB_SYSTEM_CLIENT_SECRET"},
+	"server.emit_mode":               {"DATAHUB_EMIT_MODE"},
+	"server.endpoint":                {"DATAHUB_REST_EMITTER_DEFAULT_ENDPOINT"},
+	"server.client_certificate_path": {"DATAHUB_CLIENT_CERT_PATH"},
+	"server.client_key_path":         {"DATAHUB_CLIENT_KEY_PATH"},
 }
 
 // settingsInEffect lists a destination's settings, sorted by their paths, each with where it is from.

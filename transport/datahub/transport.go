@@ -86,14 +86,6 @@ func (t *Transport) Close(ctx context.Context) error {
 	return err
 }
 
-func (t *Transport) memory(event transport.Event) mapping.Memory {
-	started, _ := t.runs.get(event.RunID)
-	return mapping.Memory{Started: started, Job: func(namespace, name string) string {
-		job, _ := t.jobs.get(jobKey(namespace, name))
-		return job
-	}}
-}
-
 func (t *Transport) remember(m mapping.Mapped) {
 	if !m.Started.IsZero() {
 		t.runs.put(m.RunID, m.Started)

@@ -114,6 +114,8 @@ func TestDestinations(t *testing.T) {
 		{"datadog", m{"type": "datadog", "apiKey": "k", "site": "us3.datadoghq.com"}, []shape{{"datadog:" + dog, "datadog", "", dog, 8}}},
 		{"datadog, tasks async", m{"type": "datadog", "apiKey": "k", "site": "us3.datadoghq.com", "async_transport_rules": m{"prefect": m{"task": true}}, "max_concurrent_requests": 4}, []shape{{"datadog:" + dog, "datadog", "", dog, 12}}},
 		{"amazon_datazone_api", m{"type": "amazon_datazone_api", "domainid": "dzd_4example", "region": "eu-central-1"}, []shape{{"amazon_datazone_api:" + zone, "amazon_datazone_api", "", zone, 8}}},
+		{"datahub", m{"type": "datahub", "server": "http://GMS:8080/"}, []shape{{"datahub:http://gms:8080", "datahub", "", "http://gms:8080", 8}}},
+		{"datahub over Kafka", m{"type": "datahub", "kafka": m{"connection": m{"bootstrap": "b:9092"}}}, []shape{{"datahub:kafka:b:9092/MetadataChangeProposal_v1", "datahub", "", "kafka:b:9092/MetadataChangeProposal_v1", 8}}},
 		{"noop", m{"type": "noop", "priority": 3}, []shape{{"noop", "noop", "", "nowhere", 1}}},
 		{"file", m{"type": "file", "log_file_path": "/var/log/ol.json", "append": true}, []shape{{"file:/var/log/ol.json", "file", "", "/var/log/ol.json", 1}}},
 		{"a list: each for itself", composite(list(http("a"), http("b"))), []shape{bare("a"), bare("b")}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prefect-openlineage/listener/transport"
 	"github.com/prefect-openlineage/listener/transport/console"
+	"github.com/prefect-openlineage/listener/transport/datahub"
 	"github.com/prefect-openlineage/listener/transport/file"
 	"github.com/prefect-openlineage/listener/transport/gcplineage"
 	"github.com/prefect-openlineage/listener/transport/httptransport"
@@ -25,6 +26,7 @@ func kinds() map[string]build {
 		"http":       func(s *settings.Section, o Options) transport.Destination { return buildHTTP(s, o, false) },
 		"async_http": func(s *settings.Section, o Options) transport.Destination { return buildHTTP(s, o, true) },
 		"console":    buildConsole,
+		"datahub":    buildDataHub,
 		"file":       buildFile,
 		"noop":       buildNoop,
 		"gcplineage": buildGCPLineage,
@@ -100,6 +102,21 @@ func buildConsole(s *settings.Section, o Options) transport.Destination {
 	return transport.Destination{
 		Kind: "console", Transport: console.New(o.Stdout), Parallel: 1, Target: "standard output",
 		Settings: map[string]any{},
+	}
+}
+
+func buildDataHub(s *settings.Section, o Options) transport.Destination {
+	c := datahub.Parse(s, o.Getenv)
+	if s.Err() != nil {
+		return transport.Destination{}
+	}
+	t, err := datahub.Open(c, datahub.Options{UserAgent: o.UserAgent, Now: o.Now})
+	if err != nil {
+		s.Refuse("", err.Error(), "")
+		return transport.Destination{}
+	}
+	return transport.Destination{
+		Kind: "datahub", Transport: t, Parallel: datahub.Parallel, Target: c.Target(), Settings: c.Settings(),
 	}
 }
 
