@@ -7,7 +7,7 @@
 // library would bring gRPC and more than thirty modules for this one call; here Google's library for credentials is all
 // that there is of it.
 //
-// A requestId makes the call idempotent. It is made of the event's key and the copy that is sent, so a copy that is sent
+// A requestId makes the call idempotent. Google's own library makes one up for each call; here it is made of the event's key and the copy that is sent, so a copy that is sent
 // again has the same one, and one that differs (other settings, less in it) another.
 //
 // # Google's copy

@@ -2,6 +2,7 @@ package gcplineage_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"regexp"
 	"testing"
@@ -42,9 +43,7 @@ func parse(tb testing.TB, values map[string]any, env map[string]string) gcplinea
 func to(tb testing.TB, sink *transporttest.Sink, more map[string]any, token httptransport.TokenFunc) *gcplineage.Transport {
 	tb.Helper()
 	values := map[string]any{"type": "gcplineage", "project_id": "demo", "endpoint": sink.URL()}
-	for key, value := range more {
-		values[key] = value
-	}
+	maps.Copy(values, more)
 	tr, err := gcplineage.New(parse(tb, values, nil), gcplineage.Options{UserAgent: "listener/1.2.3", Token: token})
 	if err != nil {
 		tb.Fatal(err)
