@@ -25,6 +25,8 @@ var notRun = map[string]string{
 	"make build": "make test builds the same first",
 	"listener: ": "is what the listener says",
 	`curl -H "Authorization: Bearer $(gcloud`: "needs an account at Google",
+	"kafka-acls.sh ":             "needs a cluster of Kafka's with rights",
+	"kafka-console-consumer.sh ": "needs a cluster of Kafka's",
 }
 
 // Every command line that a page shows is run here, or by .ci/run, or there is a reason why not.
