@@ -59,6 +59,16 @@ bench: build $(VENV)/.ready .cache/bench-venv/.ready $(DATAHUB)/.ready ## measur
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	test/fuzz.sh $(or $(FUZZTIME),1m)
 
+deploy-tools: .cache/tools/.deploy ## helm and what else the tests of deploy/ call (one to three minutes, once)
+
+.cache/tools/.deploy: $(wildcard tools/deploy/go.* tools/deploy/*/*.go)
+	@mkdir -p $(@D)
+	cd tools/deploy && $(GO) build -ldflags '$(HELM_LDFLAGS)' -o ../../$(@D)/ ./manifestcheck ./composecheck helm.sh/helm/v3/cmd/helm
+	@touch $@
+
+# Without these helm takes it that a cluster is as old as its sources' first guess.
+HELM_LDFLAGS = -s -w -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35
+
 image: ## the container image (needs Docker)
 	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t prefect-openlineage-listener:$(VERSION) .
 
@@ -87,4 +97,4 @@ $(DATAHUB)/.ready: test/python/datahub.txt
 .cache/gcp-venv/.ready: test/gcp/requirements.txt
 	$(call venv,$(PYTHON),.cache/gcp-venv,$<)
 
-.PHONY: help demo test versions race build lint licences vuln bench fuzz image clean
+.PHONY: help demo test versions race build lint licences vuln bench fuzz deploy-tools image clean

@@ -18,6 +18,7 @@ type cli struct {
 	Destinations destinationsCmd `cmd:"" help:"The destinations and their outboxes."`
 	Adopt        adoptCmd        `cmd:"" help:"Let the store go over to the Prefect of the settings, though it was filled from another one."`
 	Completion   completionCmd   `cmd:"" help:"Print a script that completes command lines in bash, fish or zsh."`
+	Healthcheck  healthcheckCmd  `cmd:"" help:"Ask the listener that runs beside this command how it is, as container engines do."`
 	Version      versionCmd      `cmd:"" help:"Show the version."`
 }
 

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+
+	"github.com/prefect-openlineage/listener/cmd/listener/internal/systemd"
 )
 
 // runCmd is the daemon.
@@ -18,6 +21,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	options.Recover = c.Recover
+	if manager := systemd.FromEnv(p.getenv, os.Getpid()); manager != nil {
+		options.Supervisor = manager
+	}
 	err = p.do.run(ctx, options)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil

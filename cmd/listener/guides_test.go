@@ -122,6 +122,11 @@ var tried = map[string]map[string][]string{
 		"Other names of the same data": {"json", "json"}, "Column lineage": {"json", "json"}, "Assertions": {"json", "json"},
 		"Any facet": {"json", "json"},
 	},
+	// test/deploy
+	"deploying.md": {
+		"Docker Compose": {"sh", "sh"}, "The image": {"sh"}, "Helm": {"sh", "sh", "yaml", "sh"}, "Kubernetes manifests": {"sh", "sh"},
+		"Beside a Prefect server": {"sh"}, "systemd": {"sh", "ini", "sh"}, "Metrics and alerts": {"yaml"},
+	},
 	"architecture.md": {"Architecture": {"text"}}, // a picture
 	"events.md":       {"An example": {"json"}},   // in adapter
 	"migrating.md": {

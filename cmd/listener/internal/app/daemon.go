@@ -42,6 +42,7 @@ type daemon struct {
 	secrets *secretsWatcher
 	beat    *heartbeat // nil: off
 	ops     *operations
+	watched *watched
 	sizes   *storeMetrics
 }
 
@@ -73,7 +74,9 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		return nil, err
 	}
 	done.push("closing the transports", closeDestinations(destinations))
-	d := &daemon{options: o, store: store, ops: shown, sizes: newStoreMetrics(registry, o.Config.OutboxMaxBytes)}
+	d := &daemon{
+		options: o, store: store, ops: shown, watched: newWatched(o), sizes: newStoreMetrics(registry, o.Config.OutboxMaxBytes),
+	}
 	if o.Config.OpenLineage.Disabled {
 		return d, nil // nothing is read, and the destinations keep their places
 	}
@@ -101,7 +104,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 		},
 		Recorder: recorder, Store: store, Report: shown, Metrics: metrics, Log: log,
 		Space:    &space{store: store, maxOutbox: o.Config.OutboxMaxBytes, reserve: diskReserve},
-		Interval: o.Config.PollInterval, Grace: o.Config.Grace,
+		Interval: o.Config.PollInterval, Grace: o.Config.Grace, Alive: d.watched.heard,
 	}
 	d.loop.Tasks = ingest.NewTaskWatch(store, metrics, log)
 	if o.Config.Hints {
@@ -126,10 +129,13 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 func (d *daemon) run(ctx context.Context) error {
 	d.ops.started()
 	d.sayStarted()
+	d.watched.started()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
+		d.watched.run(ctx)
 		<-ctx.Done()
 		d.ops.stopping()
+		d.watched.stopping()
 		return nil
 	})
 	group.Go(func() error {
@@ -144,7 +150,7 @@ func (d *daemon) run(ctx context.Context) error {
 }
 
 func (d *daemon) work(ctx context.Context, group *errgroup.Group) {
-	group.Go(func() error { return named("reading", d.loop.Run(ctx)) })
+	group.Go(func() error { return named("reading", d.loop.Run(d.watched.listen(ctx))) })
 	if d.hints != nil {
 		group.Go(func() error { return named("reading what events name", d.hints.run(ctx)) })
 	}

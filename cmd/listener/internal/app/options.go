@@ -26,6 +26,8 @@ type Options struct {
 	Progress io.Writer
 	// Getenv reads variables that transports honour besides their settings.
 	Getenv func(string) string
+	// Supervisor hears how the daemon is. Nil: nobody does.
+	Supervisor Supervisor
 	// Recover starts over beside a damaged store, which is moved aside.
 	Recover bool
 

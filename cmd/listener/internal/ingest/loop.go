@@ -74,6 +74,8 @@ type Loop struct {
 	Interval time.Duration
 	// Grace is how long after its flow run's end a task run may stay RUNNING before its end is inferred.
 	Grace time.Duration
+	// Alive hears that reading goes on, and for how long it now rests. Nil: nobody listens.
+	Alive func(rest time.Duration)
 
 	cursor    prefect.Cursor
 	now       time.Time // the server's clock at the last portion
@@ -90,14 +92,22 @@ func (l *Loop) Run(ctx context.Context) error {
 		return ignoreStop(ctx, err)
 	}
 	for {
+		l.alive(0)
 		started := time.Now()
 		wait, err := l.turn(ctx)
 		if err != nil || ctx.Err() != nil {
 			return ignoreStop(ctx, err)
 		}
+		l.alive(wait)
 		if !l.rest(ctx, started, wait) {
 			return nil
 		}
+	}
+}
+
+func (l *Loop) alive(rest time.Duration) {
+	if l.Alive != nil {
+		l.Alive(rest)
 	}
 }
 
@@ -192,6 +202,7 @@ func (l *Loop) poll(ctx context.Context) error {
 		if _, err := l.Recorder.Record(ctx, changes, Mode{Live: true, Stored: func(s Stored) { stored = s }}); err != nil {
 			return err
 		}
+		l.alive(0)
 		l.Hints.polled(changes, stored)
 		l.Tasks.saw(changes)
 		l.now = changes.Now
