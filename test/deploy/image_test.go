@@ -99,7 +99,7 @@ func (b *builder) bases() {
 		b.t.Fatal(err)
 	}
 	b.write("go/Dockerfile", "FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\n"+
-		"ENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOCACHE=/cache GOPROXY=off GOFLAGS=-mod=mod HOME=/\n")
+		"WORKDIR /tmp\nENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOCACHE=/cache GOPROXY=off GOFLAGS=-mod=mod HOME=/\n")
 	b.build("--tag", "localhost/go", filepath.Join(b.dir, "go"))
 	b.write("base/passwd", "nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")
 	b.write("base/Dockerfile", "FROM scratch\nCOPY passwd /etc/passwd\nUSER 65532\n")
@@ -141,6 +141,7 @@ func TestImage(t *testing.T) {
 	goEnv := func(name string) string { return strings.TrimSpace(output(t, command("go", "env", name))) }
 	t.Run("from the sources", func(t *testing.T) {
 		b.t = t
+		output(t, command("go", "mod", "download")) // all that the build asks for is there then, and it needs no network
 		root, config := b.image(
 			"--volume", goEnv("GOROOT")+":/usr/local/go:ro", "--volume", goEnv("GOMODCACHE")+":/go/pkg/mod",
 			"--volume", goEnv("GOCACHE")+":/cache", rig.Root())
