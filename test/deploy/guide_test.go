@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/prefect-openlineage/listener/test/docs"
+	"github.com/prefect-openlineage/listener/test/rig"
 )
 
 // elsewhere are lines of docs/deploying.md that want what no test has: an engine, a cluster, a machine of their own. The
@@ -31,7 +32,11 @@ var elsewhere = map[string]string{
 }
 
 // without makes of a line what needs no cluster.
-var without = strings.NewReplacer("helm upgrade --install", "helm upgrade --install --dry-run=client --disable-openapi-validation", "kubectl create", "kubectl create --dry-run=client --output yaml")
+var without = strings.NewReplacer(
+	"helm upgrade --install", "helm upgrade --install --dry-run=client --disable-openapi-validation",
+	"helm install", "helm install --dry-run=client --disable-openapi-validation",
+	"kubectl create", "kubectl create --dry-run=client --output yaml",
+)
 
 // TestTheGuidesCommands runs every command line of docs/deploying.md that can be run here, as it stands there, in a copy of
 // the checkout's deploy folder.
@@ -44,6 +49,15 @@ func TestTheGuidesCommands(t *testing.T) {
 	output(t, command("cp", "-a", path("deploy"), dir))
 	if err := os.WriteFile(filepath.Join(dir, "openlineage.yml"), []byte("transport: {type: console}\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	run := func(script string) string {
+		cmd := exec.Command("bash", "-c", script)
+		cmd.Dir = dir
+		cmd.Env = append(helmEnv(t, dir), "PATH="+filepath.Dir(tool(t, "helm"))+":"+os.Getenv("PATH"))
+		return output(t, cmd)
+	}
+	for _, c := range docs.Commands(t, rig.Root(), chart+"/README.md") {
+		run(without.Replace(c.Line))
 	}
 	left := map[string]bool{}
 	for line := range elsewhere {
@@ -64,10 +78,7 @@ func TestTheGuidesCommands(t *testing.T) {
 				script += without.Replace(line) + "\n"
 				ran++
 			}
-			cmd := exec.Command("bash", "-c", script)
-			cmd.Dir = dir
-			cmd.Env = append(helmEnv(t, dir), "PATH="+filepath.Dir(tool(t, "helm"))+":"+os.Getenv("PATH"))
-			out := output(t, cmd)
+			out := run(script)
 			if strings.Contains(script, "kubectl ") {
 				checkedOnly(t, out)
 			}
