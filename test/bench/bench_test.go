@@ -297,3 +297,31 @@ func TestSinkTimes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEmitDataHub has the client of the measurement send each way.
+func TestEmitDataHub(t *testing.T) {
+	t.Parallel()
+	b := &bench{stage: newStage("datahub-rest")}
+	t.Cleanup(b.end)
+	const n = 450
+	file := b.writeProposals(n)
+	for _, way := range []string{single, batch, several} {
+		server := b.newGMS()
+		var out bytes.Buffer
+		if err := emitDataHub(t.Context(), &out, []string{way, server.url, file}); err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		var s spent
+		if err := json.Unmarshal(out.Bytes(), &s); err != nil || s.Seconds <= 0 {
+			t.Errorf("%s: said %q, %v", way, out.String(), err)
+		}
+		if got := server.taken(); got != n {
+			t.Errorf("%s: the server has %d proposals, want %d", way, got, n)
+		}
+	}
+	for _, args := range [][]string{nil, {single, "http://127.0.0.1:1", "nowhere"}} {
+		if err := emitDataHub(t.Context(), &bytes.Buffer{}, args); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+}

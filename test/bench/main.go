@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == emitCommand {
+		if err := emitDataHub(context.Background(), os.Stdout, os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	o, err := parse(os.Args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -118,6 +126,7 @@ func measurements() []measurement {
 		{"delivery", (*bench).delivery},
 		{"memory", (*bench).catchUpInMemory},
 		{"server", (*bench).server},
+		{"datahub-rest", (*bench).datahubREST},
 	}
 }
 

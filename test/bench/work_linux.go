@@ -8,6 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// processorTime is the time that this process has worked.
+func processorTime() time.Duration {
+	var used unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Nano())
+}
+
 // work keeps a core busy for a time of the core's own, so that on a machine with much to do it takes longer, as all
 // else there does.
 func work(ctx context.Context, d time.Duration) {
