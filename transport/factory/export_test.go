@@ -1,9 +1,11 @@
 package factory
 
 import (
+	"io"
 	"strings"
 	"time"
 
+	"github.com/prefect-openlineage/listener/transport"
 	"github.com/prefect-openlineage/listener/transport/settings"
 )
 
@@ -18,6 +20,13 @@ func AskedKeys(spec map[string]any) []string {
 		keys[i] = strings.TrimPrefix(keys[i], Root+".")
 	}
 	return keys
+}
+
+// LeafOf returns the transport of a configuration as its kind makes it.
+func LeafOf(spec map[string]any) transport.Transport {
+	return planner{options: Options{
+		Getenv: func(string) string { return "" }, Order: func(string) []string { return nil }, Now: time.Now, Stdout: io.Discard,
+	}}.plan(settings.New(Root, spec)).leaf.Transport
 }
 
 // TypeNames are the types that there are, sorted.
