@@ -111,7 +111,7 @@ var tools = []string{"listener", "export", "sqlite3"}
 
 var destination = regexp.MustCompile(`--destination \S+`)
 
-var makes = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )?(make [a-z]+)$`)
+var makes = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(make [a-z]+)$`)
 
 // run runs a command as a reader would, with names of this world for those of the page.
 func (w *world) run(t *testing.T, c docs.Command) {

@@ -2,6 +2,7 @@ package licences_test
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,9 +31,7 @@ func TestLicences(t *testing.T) {
 	t.Parallel()
 	program := map[string]string{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		for module, folder := range modules(t, system, "./cmd/listener") {
-			program[module] = folder
-		}
+		maps.Copy(program, modules(t, system, "./cmd/listener"))
 	}
 	tests := modules(t, "linux", "-test", "./...")
 	for module := range program {
