@@ -77,7 +77,7 @@ func leads(t *testing.T, target, anchor string) bool {
 }
 
 // Whoever begins with the README finds every page, by way of the list of all if need be; those on kinds of transports by
-// way of transports.md.
+// way of transports.md, and by the list.
 func TestTheReadmeLeadsToEveryGuide(t *testing.T) {
 	t.Parallel()
 	links := func(from, to string) bool {
@@ -94,8 +94,8 @@ func TestTheReadmeLeadsToEveryGuide(t *testing.T) {
 		}
 	}
 	for _, page := range ofKinds {
-		if path := strings.TrimPrefix(page, "../../docs/"); !links(transportsGuide, path) {
-			t.Errorf("transports.md has no link to %s", path)
+		if path := strings.TrimPrefix(page, "../../docs/"); !links(transportsGuide, path) || !links(allPages, path) {
+			t.Errorf("transports.md or index.md has no link to %s", path)
 		}
 	}
 }
