@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"syscall"
 
@@ -106,7 +107,7 @@ func judge(err error) verdict {
 // fault is what became of a record whose sending ended in an error. Its text holds no secret.
 func (p *Producer) fault(ctx context.Context, topic string, err error) *transport.Error {
 	v := judge(err)
-	if v.outcome == transport.Retry && cut(err) && !p.worked.Load() {
+	if v.reason == transport.ReasonConnection && answeredOddly(err) && !p.worked.Load() {
 		v = p.strange()
 	}
 	switch {
@@ -122,12 +123,21 @@ func (p *Producer) fault(ctx context.Context, topic string, err error) *transpor
 	return &transport.Error{Outcome: v.outcome, Reason: v.reason, Err: &failure{p.line(text), err}}
 }
 
-// cut says that a connection was made and then closed by the other end.
-func cut(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+// answeredOddly says that there was a connection, and that what came of it was its end or nothing that brokers say.
+func answeredOddly(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return false
+	}
+	for _, own := range []error{kgo.ErrClientClosed, errUnsure} {
+		if errors.Is(err, own) {
+			return false
+		}
+	}
+	return !errors.Is(err, kgo.ErrRecordTimeout) && !errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, io.EOF) ||
+		errors.Is(err, syscall.ECONNRESET)
 }
 
-// strange is what it means that connections are cut although nothing ever worked: so brokers answer who speaks otherwise
+// strange is what it means that brokers answer oddly although nothing ever worked: so brokers answer who speaks otherwise
 // than they do, and older ones who logs in wrongly. It holds, since waiting would not mend that; brokers that were only
 // starting are found with the next probe.
 func (p *Producer) strange() verdict {
