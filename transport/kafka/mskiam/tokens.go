@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 
 	"github.com/prefect-openlineage/listener/transport"
@@ -135,19 +136,19 @@ func sign(ctx context.Context, by aws.Credentials, region, userAgent string, now
 	return base64.RawURLEncoding.EncodeToString([]byte(signed)), nil
 }
 
-// fault says what it means that there is no token. AWS being away passes; credentials that are missing or refused do
-// not.
+// fault says what it means that there is no token. AWS being away or in trouble passes; credentials that are missing or
+// refused do not, and an instance's own service that is away only means that this is no instance with a role.
 func fault(err error) error {
 	outcome := transport.Hold
-	if service, ok := errors.AsType[smithy.APIError](err); ok {
-		if service.ErrorFault() == smithy.FaultServer || service.ErrorCode() == "ThrottlingException" {
-			outcome = transport.Retry
-		}
-	} else if asked, ok := errors.AsType[*smithy.OperationError](err); ok && asked.Service() != "ec2imds" {
-		// No instance's own service means no instance's role; of the others one is known to be there.
-		if _, ok := errors.AsType[net.Error](err); ok {
-			outcome = transport.Retry
-		}
+	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
+	answered = answered && answer.HTTPStatusCode() > 0 // it stands for a lost connection too
+	asked, isCall := errors.AsType[*smithy.OperationError](err)
+	_, isNetwork := errors.AsType[net.Error](err)
+	switch {
+	case isCall && asked.Service() == "ec2imds":
+	case answered && (answer.HTTPStatusCode() >= http.StatusInternalServerError || answer.HTTPStatusCode() == http.StatusTooManyRequests),
+		!answered && isCall && isNetwork:
+		outcome = transport.Retry
 	}
 	return &transport.Error{
 		Outcome: outcome, Reason: transport.ReasonAuth,

@@ -107,7 +107,7 @@ func judge(err error) verdict {
 // fault is what became of a record whose sending ended in an error. Its text holds no secret.
 func (p *Producer) fault(ctx context.Context, topic string, err error) *transport.Error {
 	v := judge(err)
-	if v.reason == transport.ReasonConnection && answeredOddly(err) && !p.worked.Load() {
+	if v.outcome == transport.Retry && answeredOddly(err, v.reason) && !p.worked.Load() {
 		v = p.strange()
 	}
 	switch {
@@ -124,17 +124,21 @@ func (p *Producer) fault(ctx context.Context, topic string, err error) *transpor
 }
 
 // answeredOddly says that there was a connection, and that what came of it was its end or nothing that brokers say.
-func answeredOddly(err error) bool {
+func answeredOddly(err error, reason string) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return false
 	}
-	for _, own := range []error{kgo.ErrClientClosed, errUnsure} {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	for _, own := range []error{kgo.ErrClientClosed, kgo.ErrRecordTimeout, kgo.ErrRecordRetries, errUnsure} {
 		if errors.Is(err, own) {
 			return false
 		}
 	}
-	return !errors.Is(err, kgo.ErrRecordTimeout) && !errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, io.EOF) ||
-		errors.Is(err, syscall.ECONNRESET)
+	return reason == transport.ReasonConnection
 }
 
 // strange is what it means that brokers answer oddly although nothing ever worked: so brokers answer who speaks otherwise
