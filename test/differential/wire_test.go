@@ -2,6 +2,7 @@ package differential_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,9 +84,7 @@ func sameOnTheWire(t *testing.T, p *python, spec map[string]any, address string,
 	for i, sink := range sinks {
 		sink.Script(script)
 		configured[i] = map[string]any{address: sink.URL()}
-		for key, value := range spec {
-			configured[i][key] = value
-		}
+		maps.Copy(configured[i], spec)
 	}
 	text, err := json.Marshal(configured[0])
 	if err != nil {
@@ -93,9 +92,7 @@ func sameOnTheWire(t *testing.T, p *python, spec map[string]any, address string,
 	}
 	dir := t.TempDir()
 	forPython := map[string]string{"PATH": os.Getenv("PATH"), "HOME": dir, "OPENLINEAGE__TRANSPORT": string(text)}
-	for name, value := range env {
-		forPython[name] = value
-	}
+	maps.Copy(forPython, env)
 	a := p.emit(t, task{Env: forPython, Dir: dir, Events: events})
 	if a.Refused != "" || len(a.Failed) > 0 {
 		t.Fatalf("python: %s %s", a.Refused, strings.Join(a.Failed, "; "))
@@ -133,9 +130,7 @@ func TestTwentyEventsToDatadog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := map[string]any{"type": "datadog"}
-			for key, value := range rules {
-				spec[key] = value
-			}
+			maps.Copy(spec, rules)
 			if name == "async" { // one at a time, so that the order is that of the events
 				spec["max_concurrent_requests"] = 1
 			}

@@ -89,7 +89,7 @@ func TestProblems(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err, _ := read(tt.values, tt.env)
+			_, _, err := read(tt.values, tt.env)
 			wrong, ok := errors.AsType[*transport.ConfigError](err)
 			if !ok || wrong.Path != tt.path {
 				t.Fatalf("%v, want a problem of %s", err, tt.path)
@@ -108,7 +108,7 @@ func TestProblems(t *testing.T) {
 
 func TestUnknownKeysWarn(t *testing.T) {
 	t.Parallel()
-	_, err, warnings := read(m{"apiKey": "k", "compression": "none", "endpoint": "x", "sites": "y"}, nil)
+	_, warnings, err := read(m{"apiKey": "k", "compression": "none", "endpoint": "x", "sites": "y"}, nil)
 	if err != nil || len(warnings) != 3 || !strings.Contains(fmt.Sprint(warnings), "did you mean site?") {
 		t.Errorf("%v %q", err, warnings)
 	}

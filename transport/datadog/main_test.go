@@ -18,19 +18,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type m = map[string]any
 
-// read parses settings beside variables, and returns what is wrong with them and warned of.
-func read(values m, env map[string]string) (datadog.Config, error, []string) {
+// read parses settings beside variables, and returns what is warned of and what is wrong.
+func read(values m, env map[string]string) (datadog.Config, []string, error) {
 	s := settings.New("transport", values)
 	c := datadog.Parse(s, datadog.Options{
 		Getenv: func(name string) string { return env[name] }, Order: func(string) []string { return nil },
 	})
-	return c, s.Err(), s.Warnings()
+	return c, s.Warnings(), s.Err()
 }
 
 // parse returns the configuration of settings, which must be without a problem.
 func parse(tb testing.TB, values m, env map[string]string) datadog.Config {
 	tb.Helper()
-	c, err, _ := read(values, env)
+	c, _, err := read(values, env)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,17 +12,18 @@ import (
 // A review shows the copy that is sent, and says what Datadog does not show.
 func TestReview(t *testing.T) {
 	t.Parallel()
+	const team, known = `{"name":"a","namespace":"team"}`, `{"name":"d.s.t","namespace":"snowflake://org-account"}`
 	for _, tt := range []struct {
 		name, replace, by string
 		want              []string
 	}{
-		{"as it is", "", "", nil},
-		{"aborted", `"COMPLETE"`, `"ABORT"`, []string{"Datadog makes no span of a run that was aborted"}},
-		{"without jobType", `"jobType":{"integration":"PREFECT","jobType":"TASK"}`, "", []string{"Datadog shows no run whose job has no facet jobType"}},
-		{"Redshift", `"namespace":"team"}]`, `"namespace":"redshift://cluster.eu-west-1:5439"}]`, []string{
+		{"as it is", team, known, nil},
+		{"aborted", `"COMPLETE","inputs":[` + team, `"ABORT","inputs":[` + known, []string{"Datadog makes no span of a run that was aborted"}},
+		{"without jobType", team + `],"job":{"facets":{"jobType":{"integration":"PREFECT","jobType":"TASK"}`, known + `],"job":{"facets":{`, []string{"Datadog shows no run whose job has no facet jobType"}},
+		{"Redshift", `"a","namespace":"team"}]`, `"a.b.c","namespace":"redshift://cluster.eu-west-1:5439"}]`, []string{
 			"Datadog knows Redshift's tables by the namespace redshift://{account}:{region}:{cluster}, and not by redshift://cluster.eu-west-1:5439 (DATASET_MAP changes names)",
 		}},
-		{"Datadog's Redshift", `"namespace":"team"}]`, `"namespace":"redshift://1:eu-west-1:cluster"}]`, nil},
+		{"Datadog's Redshift", `"a","namespace":"team"}]`, `"a.b.c","namespace":"redshift://1:eu-west-1:cluster"}]`, nil},
 		{"Glue", `{"name":"a","namespace":"team"}`, `{"name":"table/db/t","namespace":"arn:aws:glue:eu-west-1:1"}`, []string{
 			"Datadog knows Glue's tables by the name {db}.{table}, and not by table/db/t (DATASET_MAP changes names)",
 		}},

@@ -2,6 +2,7 @@ package datazone_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -89,9 +90,7 @@ func TestChain(t *testing.T) { //nolint:paralleltest // see bare
 		"[profile lineage]\nregion = us-west-2\naws_access_key_id = AKIDLINEAGE\naws_secret_access_key = s\n"
 	own := map[string]string{"AWS_ACCESS_KEY_ID": "AKIDVARIABLE", "AWS_SECRET_ACCESS_KEY": "s"}
 	with := func(more map[string]string) map[string]string {
-		for name, value := range own {
-			more[name] = value
-		}
+		maps.Copy(more, own)
 		return more
 	}
 	const role = "arn:aws:iam::123456789012:role/lineage"

@@ -84,14 +84,14 @@ func TestProblems(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err, _ := read(tt.values, tt.env)
+			_, _, err := read(tt.values, tt.env)
 			wrong, ok := errors.AsType[*transport.ConfigError](err)
 			if !ok || wrong.Path != "transport."+tt.path || strings.Contains(err.Error(), "sikrit") {
 				t.Errorf("%v, want a problem of %s", err, tt.path)
 			}
 		})
 	}
-	_, err, warnings := read(m{"domainId": domain, "domain": "x"}, nil)
+	_, warnings, err := read(m{"domainId": domain, "domain": "x"}, nil)
 	if err != nil || !strings.Contains(fmt.Sprint(warnings), "did you mean domainId?") {
 		t.Errorf("%v %v", err, warnings)
 	}

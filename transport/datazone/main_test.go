@@ -37,17 +37,17 @@ func (k *keys) Retrieve(context.Context) (aws.Credentials, error) {
 
 func (k *keys) Invalidate() { k.invalidated.Add(1) }
 
-// read parses settings beside variables, and returns what is wrong with them and warned of.
-func read(values m, env map[string]string) (datazone.Config, error, []string) {
+// read parses settings beside variables, and returns what is warned of and what is wrong.
+func read(values m, env map[string]string) (datazone.Config, []string, error) {
 	s := settings.New("transport", values)
 	c := datazone.Parse(s, func(name string) string { return env[name] })
-	return c, s.Err(), s.Warnings()
+	return c, s.Warnings(), s.Err()
 }
 
 // parse returns the configuration of settings, which must be without a problem.
 func parse(tb testing.TB, values m, env map[string]string) datazone.Config {
 	tb.Helper()
-	c, err, _ := read(values, env)
+	c, _, err := read(values, env)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -50,9 +51,7 @@ func (s *signer) sign(ctx context.Context, req *http.Request, body []byte) (secr
 			Outcome: transport.Hold, Reason: transport.ReasonAuth, Err: fmt.Errorf("signing the request: %w", err),
 		}
 	}
-	for name, values := range bare.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, bare.Header)
 	return secretsOf(credentials), nil
 }
 
