@@ -1,7 +1,6 @@
 package openlineage
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -137,11 +136,7 @@ func (e entry) object(producer string) (map[string]any, error) {
 		fill(object, "_schemaURL", e.schema)
 		return object, nil
 	}
-	raw, err := json.Marshal(e.typed)
-	if err != nil {
-		return nil, err
-	}
-	v, err := decode(raw)
+	v, err := treeOf(e.typed)
 	if err != nil {
 		return nil, err
 	}
