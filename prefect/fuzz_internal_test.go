@@ -37,6 +37,9 @@ func FuzzList(f *testing.F) {
 		f.Add([]byte(list))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			t.Skip("an answer that is no JSON comes no further")
+		}
 		var want []json.RawMessage
 		valid := json.Unmarshal(data, &want) == nil && !bytes.Equal(bytes.TrimSpace(data), []byte("null"))
 		checkList[FlowRun](t, data, valid, len(want))

@@ -84,6 +84,7 @@ func testServer(t *testing.T, s server) {
 		t.Errorf("the listener ended with %d: %s", code, live.Log())
 	}
 	got := lastWords(told.Read(t, out))
+	t.Run("client", func(t *testing.T) { client(t, p, s.version) })
 	t.Run("expected", func(t *testing.T) { told.Judge(t, want, got, 0) })
 	t.Run("server", func(t *testing.T) { tellServer(t, p, s, got) })
 	t.Run("times", func(t *testing.T) { times(t, p, got) })
