@@ -66,6 +66,13 @@ deploy-tools: .cache/tools/.deploy ## helm and what else the tests of deploy/ ca
 	cd tools/deploy && $(GO) build -ldflags '$(HELM_LDFLAGS)' -o ../../$(@D)/ ./manifestcheck ./composecheck helm.sh/helm/v3/cmd/helm
 	@touch $@
 
+release-tools: .cache/tools/.release ## goreleaser and what it calls (several minutes, once)
+
+.cache/tools/.release: tools/release/go.mod tools/release/go.sum
+	@mkdir -p $(@D)
+	cd tools/release && $(GO) build -ldflags '-s -w' -o ../../$(@D)/ tool
+	@touch $@
+
 # Without these helm takes it that a cluster is as old as its sources' first guess.
 HELM_LDFLAGS = -s -w -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35
 
@@ -97,4 +104,4 @@ $(DATAHUB)/.ready: test/python/datahub.txt
 .cache/gcp-venv/.ready: test/gcp/requirements.txt
 	$(call venv,$(PYTHON),.cache/gcp-venv,$<)
 
-.PHONY: help demo test versions race build lint licences vuln bench fuzz deploy-tools image clean
+.PHONY: help demo test versions race build lint licences vuln bench fuzz deploy-tools release-tools image clean

@@ -24,7 +24,7 @@ var elsewhere = map[string]string{
 	"docker run --read-only --cap-drop ALL --env PREFECT_API_URL --env OPENLINEAGE_URL --volume listener:/var/lib/listener --publish 127.0.0.1:4280:8080 prefect-openlineage-listener": "TestImage",
 	"helm test lineage --namespace lineage":                          "TestImage runs its command",
 	"kubectl apply -k deploy/kubernetes":                             "TestPlainManifests",
-	"apt-get install ./prefect-openlineage-listener_0.1.0_amd64.deb": "TestPackages",
+	"apt-get install ./prefect-openlineage-listener_0.1.0_amd64.deb": "TestRelease",
 	"editor /etc/prefect-openlineage-listener.env":                   "TestUnit",
 	"systemctl enable --now prefect-openlineage-listener":            "TestUnit",
 	"systemctl status prefect-openlineage-listener":                  "TestUnitsProtocol",

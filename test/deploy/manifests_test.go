@@ -165,6 +165,7 @@ func finds(t *testing.T, name string, o object, all []object) {
 	if !ok {
 		wanted, _ = asMap(o.at("spec", "selector"))
 	}
+	found := false
 	for _, other := range all {
 		pod := podOf(other)
 		if pod == nil || !matches(wanted, pod.at("metadata", "labels")) {
@@ -185,9 +186,11 @@ func finds(t *testing.T, name string, o object, all []object) {
 				t.Errorf("%s leads to port %v, which no pod has", name, port["targetPort"])
 			}
 		}
-		return
+		found = true
 	}
-	t.Errorf("%s finds no pods: %v", name, wanted)
+	if !found {
+		t.Errorf("%s finds no pods: %v", name, wanted)
+	}
 }
 
 func matches(wanted map[string]any, labels any) bool {

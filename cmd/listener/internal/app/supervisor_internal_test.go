@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -122,6 +124,51 @@ func TestASupervisorWithoutAWatchdog(t *testing.T) {
 	})
 	if by.heard["ready"] != 1 || by.heard["stopping"] != 1 || by.heard["alive"] != 0 {
 		t.Errorf("heard %v", by.heard)
+	}
+}
+
+// A request that reading makes, and its answer, are signs of reading.
+func TestRequestsAreSigns(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-asked }))
+	t.Cleanup(server.Close)
+	w := newWatched(Options{Supervisor: &supervisor{patience: time.Minute}, Log: zap.NewNop()})
+	ctx := w.listen(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.until
+	}
+	answered := make(chan error, 1)
+	go func() {
+		answer, err := server.Client().Do(request)
+		if err == nil {
+			answer.Body.Close()
+		}
+		answered <- err
+	}()
+	waitFor(t, func() bool { return !until().IsZero() })
+	first := until()
+	close(asked)
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	if !until().After(first) {
+		t.Error("the answer was no sign")
+	}
+}
+
+func waitFor(t *testing.T, yes func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !yes(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come to it")
+		}
 	}
 }
 

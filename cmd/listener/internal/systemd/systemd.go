@@ -54,7 +54,7 @@ func (m *Manager) tell(what string) error {
 	if err != nil {
 		return fmt.Errorf("telling the service manager %s: %w", what, err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // a datagram is sent or not, whatever closing says
 	// A manager that does not read must not stop the daemon.
 	if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return fmt.Errorf("telling the service manager %s: %w", what, err)
