@@ -27,12 +27,12 @@ func read(t *testing.T, parts ...string) string {
 	return string(text)
 }
 
-// tool is a program that `make deploy-tools` builds.
+// tool is a program that `make deploy-tools release-tools` builds.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	program := path(".cache", "tools", name)
 	if _, err := os.Stat(program); err != nil {
-		rig.Skip(t, name+" is not built; run make deploy-tools")
+		rig.Skip(t, name+" is not built; run make deploy-tools release-tools")
 	}
 	return program
 }
