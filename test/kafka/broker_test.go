@@ -155,7 +155,7 @@ func (b *broker) up(t *testing.T) {
 		defer close(ended)
 		_ = cmd.Wait()
 	}()
-	rig.Eventually(t, 3*time.Minute, "Kafka answers", func() bool {
+	rig.Eventually(t, 5*time.Minute, "Kafka answers", func() bool {
 		select {
 		case <-ended:
 			t.Fatalf("Kafka ended:\n%s", b.log.String())
@@ -201,7 +201,7 @@ func (b *broker) fill(t *testing.T) {
 	client := b.client(t)
 	defer client.Close()
 	admin := kadm.NewClient(client)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} {
 		one := []kadm.UpsertSCRAM{{User: user, Mechanism: mechanism, Iterations: 4096, Password: password}}
@@ -222,7 +222,7 @@ func (b *broker) fill(t *testing.T) {
 		t.Fatalf("making rights: %v", err)
 	}
 	// The broker learns of all this a moment after it was agreed on.
-	rig.Eventually(t, time.Minute, "topics and rights are known", func() bool {
+	rig.Eventually(t, 4*time.Minute, "topics and rights are known", func() bool {
 		topics, err := admin.ListTopics(ctx)
 		if err != nil || len(topics.Names()) < 4 {
 			return false

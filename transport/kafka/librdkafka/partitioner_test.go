@@ -1,6 +1,7 @@
 package librdkafka_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -65,5 +66,29 @@ func TestRecordsWithoutAKey(t *testing.T) {
 		if spread := len(seen) > 1; spread == test.none {
 			t.Errorf("%s sends records without a key to %d partitions", test.rule, len(seen))
 		}
+	}
+}
+
+// The partitions are those of librdkafka itself, which test/kafka asks and writes down with -update.
+func TestLibrdkafkasPartitions(t *testing.T) {
+	t.Parallel()
+	var golden struct {
+		Partitions int
+		Keys       map[librdkafka.Partitioner]map[string]int
+	}
+	if err := json.Unmarshal([]byte(read(t, "partitions.json")), &golden); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for rule, keys := range golden.Keys {
+		for key, want := range keys {
+			tried++
+			if got, _ := rule.Pick([]byte(key), golden.Partitions); got != want {
+				t.Errorf("%s of %.40q: partition %d, librdkafka says %d", rule, key, got, want)
+			}
+		}
+	}
+	if tried < 1000 {
+		t.Errorf("only %d were tried", tried)
 	}
 }
