@@ -48,6 +48,7 @@ func TestDatasetsAreNamedAsByTheEndpoint(t *testing.T) {
 		{"a local file without", "file://", "/a/b.csv", "{}", "file", "/a/b.csv"},
 		{"a local file as the spec has it", "file", "/a/b.csv", "{}", "file", "/a/b.csv"},
 		{"DBFS", "dbfs://workspace", "/a", "{}", "dbfs", "workspace/a"},
+		{"no authority", "dbfs://", "/a/b", "{}", "dbfs", "a/b"},
 		{"Hadoop", "hdfs://nn:8020", "/a/b", "{}", "hdfs", "/a/b"},
 		{"a user in an address", "s3://key:secret@bucket", "a", "{}", "s3", "bucket/a"},
 		{"Glue", "arn:aws:glue:eu-west-1:1", "table/db/t", "{}", "glue", "db.t"},
