@@ -54,6 +54,7 @@ const (
 	done    = `ALL:{"success":true,"primaryStorage":{"writeStatus":"ACTIVE_STATE"},"searchStorage":{"writeStatus":"ACTIVE_STATE"}}`
 	unknown = `ALL:{"success":true,"primaryStorage":{"writeStatus":"UNKNOWN"},"searchStorage":{"writeStatus":"TRACE_NOT_IMPLEMENTED"}}`
 	failed  = `ALL:{"success":false,"primaryStorage":{"writeStatus":"ERROR","writeMessage":"no such column"},"searchStorage":{"writeStatus":"PENDING"}}`
+	refused = `ALL:{"success":false,"primaryStorage":{"writeStatus":"NO_OP"},"searchStorage":{"writeStatus":"NO_OP"}}`
 	extra   = `{"urn:li:tag:other":{"tagKey":{"success":false}}}`
 )
 
@@ -74,6 +75,9 @@ func TestAsyncWait(t *testing.T) {
 			[]string{pending, failed}, nil, rest.Failed,
 			"then failed at it (trace " + goldenTrace + "): datasetProperties of urn:li:dataset:(urn:li:dataPlatform:hive,t1,PROD): " +
 				"primary storage ERROR: no such column", []float64{0.25, 1},
+		},
+		"failed, by that word alone": {
+			[]string{refused}, nil, rest.Failed, "primary storage NO_OP", []float64{0.25},
 		},
 		"an answer about something else": {[]string{extra, done}, nil, rest.Confirmed, "", []float64{0.25, 1}},
 		"an answer that is no JSON":      {[]string{`[`}, nil, rest.Queued, "reading the answer", []float64{0.25}},
