@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,11 +45,24 @@ func beating(url string, trouble *string) (*heartbeat, *observer.ObservedLogs) {
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // over these, since the race detector does not know that the bubble's time orders them
 		trouble, status := "", 200
 		var at []time.Duration
+		now := func(nowTrouble string, nowStatus int) {
+			mu.Lock()
+			defer mu.Unlock()
+			trouble, status = nowTrouble, nowStatus
+		}
 		started := time.Now()
 		h, logs := beating("https://hc.example/"+heartbeatSecret, &trouble)
+		h.trouble = func(context.Context) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return trouble, nil
+		}
 		h.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			at = append(at, time.Since(started))
 			if r.Method != http.MethodGet || r.URL.String() != "https://hc.example/"+heartbeatSecret {
 				t.Errorf("%s %s", r.Method, r.URL)
@@ -58,14 +72,16 @@ func TestHeartbeat(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go h.run(ctx)
 		time.Sleep(2 * time.Minute)
-		trouble = "Prefect was last read: 5m0s ago"
+		now("Prefect was last read: 5m0s ago", 200)
 		time.Sleep(3 * time.Minute)
-		trouble, status = "", 500
+		now("", 500)
 		time.Sleep(2 * time.Minute)
-		status = 200
+		now("", 200)
 		time.Sleep(time.Minute)
 		cancel()
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		var want []time.Duration
 		for _, second := range []int{10, 70, 310, 370, 430} {
 			want = append(want, time.Duration(second)*time.Second)
