@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/prefect-openlineage/listener/prefect/prefecttest"
 )
@@ -295,6 +298,37 @@ func TestSinkTimes(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEmitDataHubKafka has the Kafka client of the measurement send, and the topic's end found.
+func TestEmitDataHubKafka(t *testing.T) {
+	t.Parallel()
+	b := &bench{stage: newStage("datahub-kafka")}
+	t.Cleanup(b.end)
+	const n = 300
+	file := b.writeProposals(n)
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "measured"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"id": 1}`) }))
+	t.Cleanup(registry.Close)
+	address := broker.ListenAddrs()[0]
+	var out bytes.Buffer
+	if err := emitDataHubKafka(t.Context(), &out, []string{address, registry.URL, "measured", file}); err != nil {
+		t.Fatal(err)
+	}
+	var s spent
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil || s.Seconds <= 0 || s.First <= 0 {
+		t.Errorf("said %q, %v", out.String(), err)
+	}
+	if got := b.endOf(address, "measured"); got != n+1 {
+		t.Errorf("the topic has %d proposals, want %d", got, n+1)
+	}
+	if err := emitDataHubKafka(t.Context(), &out, nil); err == nil {
+		t.Error("no arguments are taken")
 	}
 }
 

@@ -57,14 +57,35 @@ func (b *bench) writeProposals(n int) string {
 	return path
 }
 
-// readProposals reads what writeProposals wrote.
+// readProposals reads what writeProposals wrote, as proposals.
 func readProposals(path string) ([]mcp.Proposal, error) {
+	lines, err := readDescribed(path)
+	if err != nil {
+		return nil, err
+	}
+	var all []mcp.Proposal
+	for _, d := range lines {
+		p, err := d.proposal()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func (d described) proposal() (mcp.Proposal, error) {
+	return mcp.New(d.URN, aspect.DatasetProperties{Description: d.Description, CustomProperties: d.CustomProperties})
+}
+
+// readDescribed reads what writeProposals wrote.
+func readDescribed(path string) ([]described, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var all []mcp.Proposal
+	var all []described
 	in := json.NewDecoder(bufio.NewReader(file))
 	for {
 		var d described
@@ -75,11 +96,7 @@ func readProposals(path string) ([]mcp.Proposal, error) {
 		default:
 			return nil, fmt.Errorf("reading %s: %w", path, err)
 		}
-		p, err := mcp.New(d.URN, aspect.DatasetProperties{Description: d.Description, CustomProperties: d.CustomProperties})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
+		all = append(all, d)
 	}
 }
 
@@ -87,6 +104,8 @@ func readProposals(path string) ([]mcp.Proposal, error) {
 type spent struct {
 	Seconds float64 `json:"seconds"`
 	CPU     float64 `json:"cpu"`
+	// First is how long the first proposal took where it was sent by itself, with connecting.
+	First float64 `json:"first,omitempty"`
 }
 
 // spend runs a client and reads what it says last.

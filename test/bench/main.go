@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,12 +18,14 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == emitCommand {
-		if err := emitDataHub(context.Background(), os.Stdout, os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
+	if len(os.Args) > 1 {
+		if client := clients()[os.Args[1]]; client != nil {
+			if err := client(context.Background(), os.Stdout, os.Args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, "bench:", err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	o, err := parse(os.Args[1:])
 	switch {
@@ -35,6 +38,13 @@ func main() {
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
+	}
+}
+
+// clients are what this program is instead of the bench when a measurement starts it as a client, by its first argument.
+func clients() map[string]func(context.Context, io.Writer, []string) error {
+	return map[string]func(context.Context, io.Writer, []string) error{
+		emitCommand: emitDataHub, emitKafkaCommand: emitDataHubKafka,
 	}
 }
 
@@ -127,6 +137,7 @@ func measurements() []measurement {
 		{"memory", (*bench).catchUpInMemory},
 		{"server", (*bench).server},
 		{"datahub-rest", (*bench).datahubREST},
+		{"datahub-kafka", (*bench).datahubKafka},
 	}
 }
 
