@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/prefect-openlineage/listener/transport/datahub/kafka"
 	"github.com/prefect-openlineage/listener/transport/datahub/mcp"
+	"github.com/prefect-openlineage/listener/transport/kafka/kafkatest"
 )
 
 // nobody is an address where no server is.
@@ -238,5 +240,46 @@ func TestWithoutACallbackTheLoggerIsTold(t *testing.T) {
 	}
 	if got := logs.All(); len(got) != 1 || got[0].ContextMap()["aspect"] != "status" {
 		t.Errorf("%v", got)
+	}
+}
+
+// What was given up under way has taken a number that the broker knows. What comes later must not be taken for a copy of it.
+func TestNothingIsSwallowedAfterGivingUp(t *testing.T) {
+	t.Parallel()
+	var cutter kafkatest.Cutter
+	broker := newBroker(t, cutter.Listen())
+	e := newEmitter(t, connection(addr(broker), newRegistry(t).URL, map[string]any{"message.timeout.ms": 1000}))
+	one := func(i int) error { return e.EmitAll(t.Context(), []mcp.Proposal{proposal(i)})[0] }
+	if err := one(0); err != nil {
+		t.Fatal(err)
+	}
+	var answering atomic.Bool
+	broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		broker.KeepControl()
+		if !answering.Load() {
+			cutter.Cut(1) // what is written is not acknowledged
+		}
+		return nil, nil, false
+	})
+	if err := one(1); !errors.Is(err, kafka.ErrTimeout) {
+		t.Fatalf("without answers: %v", err)
+	}
+	answering.Store(true)
+	cutter.Cut(0)
+	for i := 2; i < 5; i++ {
+		if err := one(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]bool{}
+	for _, r := range written(t, addr(broker), 5) {
+		aspect, _ := decode(t, r.Value)["aspect"].(map[string]any)
+		text, _ := aspect["value"].([]byte)
+		got[string(text)] = true
+	}
+	for _, i := range []int{0, 1, 2, 3, 4} {
+		if text := string(proposal(i).Aspect); !got[text] {
+			t.Errorf("proposal %d is not in the topic", i)
+		}
 	}
 }
