@@ -26,9 +26,9 @@ const emitKafkaCommand = "datahub-kafka-emit"
 // proposals, broker and schema registry, both with the settings that they have by themselves. The clock runs from the
 // first Emit to the end of the flush; making the aspects' JSON is part of it on both sides, connecting is not.
 func (b *bench) datahubKafka() {
-	n, rounds := 20_000, sendingRounds
+	n := 20_000
 	if b.options.quick {
-		n, rounds = 2000, 1
+		n = 2000
 	}
 	python := b.datahubPython()
 	self, err := os.Executable()
@@ -50,7 +50,7 @@ func (b *bench) datahubKafka() {
 		}
 		return s
 	}
-	for range rounds {
+	for range min(b.options.pairs, sendingRounds) {
 		theirs = append(theirs, send(python, script))
 		ours = append(ours, send(self, emitKafkaCommand))
 	}

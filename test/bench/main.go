@@ -65,7 +65,7 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	output := flags.String("o", "text", "text or json")
 	flags.BoolVar(&o.quick, "quick", false, "less of everything")
-	flags.IntVar(&o.pairs, "pairs", 0, "pairs of loads with and without the listener (default 10, quick 1), and rounds of datahub-rest, at most 3")
+	flags.IntVar(&o.pairs, "pairs", 0, "pairs of loads with and without the listener (default 10, quick 1), and rounds of datahub-rest and datahub-kafka, at most 3")
 	flags.DurationVar(&o.idle, "idle", 0, "how long to watch the idle listener (default 1m, quick 20s)")
 	flags.StringVar(&o.listener, "listener", "", "the binary to measure (default bin/listener)")
 	flags.Func("only", "one measurement alone: "+strings.Join(names(), ", ")+"; may be given again", func(name string) error {
