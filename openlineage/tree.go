@@ -30,13 +30,8 @@ func throughText(v any) (any, error) {
 
 // tree is false where a value has a say of its own in how it is written and fails, or is of a rare kind.
 func tree(v reflect.Value) (any, bool) {
-	switch v.Kind() {
-	case reflect.Invalid:
+	if refers := v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface; !v.IsValid() || refers && v.IsNil() {
 		return nil, true
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			return nil, true
-		}
 	}
 	switch own := v.Interface().(type) {
 	case json.Number:

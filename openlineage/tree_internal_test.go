@@ -85,8 +85,7 @@ func TestTreesOfOddValues(t *testing.T) {
 		"a hidden field": struct {
 			A int `json:"-"`
 			b int
-			C int `json:"-,"`
-		}{1, 2, 3},
+		}{1, 2},
 		"keys that are numbers": map[int]string{1: "a"},
 		"invalid UTF-8":         map[string]string{"a\xff\xfe": "\xff\xfeb"},
 		"a pointer":             &struct{ P *int }{},
@@ -142,10 +141,11 @@ func (f filler) fill(v reflect.Value, depth int) {
 			v.SetMapIndex(key, item)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				f.fill(v.Field(i), depth-1)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				f.fill(field, depth-1)
 			}
 		}
+	default: // no facet has others
 	}
 }

@@ -278,7 +278,7 @@ func TestNothingIsSwallowedAfterGivingUp(t *testing.T) {
 		got[string(text)] = true
 	}
 	for _, i := range []int{0, 1, 2, 3, 4} {
-		if text := string(proposal(i).Aspect); !got[text] {
+		if !got[string(proposal(i).Aspect)] {
 			t.Errorf("proposal %d is not in the topic", i)
 		}
 	}
