@@ -57,15 +57,7 @@ func StartKafka(t testing.TB, topics ...string) *Kafka {
 	if err != nil {
 		t.Fatalf("starting Kafka: %v\n%s", err, out)
 	}
-	for line := range strings.Lines(out) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		switch name {
-		case "KAFKA_BOOTSTRAP":
-			k.Bootstrap = value
-		case "SCHEMA_REGISTRY_URL":
-			k.Registry = value
-		}
-	}
+	k.Bootstrap, k.Registry = said(out, "KAFKA_BOOTSTRAP"), said(out, "SCHEMA_REGISTRY_URL")
 	if k.Bootstrap == "" || k.Registry == "" {
 		t.Fatalf("starting Kafka gave no addresses:\n%s", out)
 	}
@@ -146,4 +138,11 @@ func DatahubPython(t testing.TB) string {
 		Skip(t, fmt.Sprintf("DataHub's client is not there; run make test: %v", err))
 	}
 	return python
+}
+
+// said is the value behind a name. What downloads the servers may leave the codes of its colours before it.
+func said(out, name string) string {
+	_, rest, _ := strings.Cut(out, name+"=")
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(value)
 }
