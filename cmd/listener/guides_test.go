@@ -125,7 +125,7 @@ var tried = map[string]map[string][]string{
 	// test/deploy
 	"deploying.md": {
 		"Docker Compose": {"sh", "sh"}, "The image": {"sh"}, "Helm": {"sh", "sh", "yaml", "sh"}, "Kubernetes manifests": {"sh", "sh"},
-		"Beside a Prefect server": {"sh"}, "systemd": {"sh", "ini", "sh"}, "Metrics and alerts": {"yaml"},
+		"Look before it runs": {"sh"}, "Beside a Prefect server": {"sh"}, "systemd": {"sh", "ini", "sh"}, "Metrics and alerts": {"yaml"},
 	},
 	"architecture.md": {"Architecture": {"text"}}, // a picture
 	"events.md":       {"An example": {"json"}},   // in adapter
@@ -192,7 +192,7 @@ func TestTheGuidesNameNoOtherVariable(t *testing.T) {
 
 var (
 	commandLine = regexp.MustCompile(`(?m)^    (?:bin/)?(listener(?: .*)?|make .*)$`)
-	targetLine  = regexp.MustCompile(`(?m)^([a-z]+):`)
+	targetLine  = regexp.MustCompile(`(?m)^([a-z-]+):`)
 )
 
 // Every command that the guides and the help show can be called so.

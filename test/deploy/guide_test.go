@@ -23,6 +23,7 @@ var elsewhere = map[string]string{
 	"docker build -t prefect-openlineage-listener .":              "TestImage",
 	"docker run --read-only --cap-drop ALL --env PREFECT_API_URL --env OPENLINEAGE_URL --volume listener:/var/lib/listener --publish 127.0.0.1:4280:8080 prefect-openlineage-listener": "TestImage",
 	"helm test lineage --namespace lineage":                          "TestImage runs its command",
+	"make deploy-tools":                                              "tool makes them",
 	"kubectl apply -k deploy/kubernetes":                             "TestPlainManifests",
 	"apt-get install ./prefect-openlineage-listener_0.1.0_amd64.deb": "TestRelease",
 	"editor /etc/prefect-openlineage-listener.env":                   "TestUnit",
@@ -35,7 +36,7 @@ var elsewhere = map[string]string{
 var without = strings.NewReplacer(
 	"helm upgrade --install", "helm upgrade --install --dry-run=client --disable-openapi-validation",
 	"helm install", "helm install --dry-run=client --disable-openapi-validation",
-	"kubectl create", "kubectl create --dry-run=client --output yaml",
+	"kubectl create", "echo ---; kubectl create --dry-run=client --output yaml",
 )
 
 // TestTheGuidesCommands runs every command line of docs/deploying.md that can be run here, as it stands there, in a copy of
@@ -79,7 +80,7 @@ func TestTheGuidesCommands(t *testing.T) {
 				ran++
 			}
 			out := run(script)
-			if strings.Contains(script, "kubectl ") {
+			if strings.Contains(script, "kubectl ") && !strings.Contains(script, "manifestcheck") {
 				checkedOnly(t, out)
 			}
 		}

@@ -86,7 +86,7 @@ func statePath(text string) (string, error) {
 	}
 	switch {
 	case u.Scheme == "postgres" || u.Scheme == "postgresql":
-		return "", errors.New("takes sqlite:///absolute/path: PostgreSQL is not in this version")
+		return "", errors.New("takes sqlite:///absolute/path: the store is one SQLite file, never a database server")
 	case u.Scheme == "" && strings.HasPrefix(text, "/"):
 		return "", errors.New("takes sqlite:///absolute/path, so here sqlite://" + text)
 	case u.Scheme != "sqlite" || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasSuffix(u.Path, "/"):

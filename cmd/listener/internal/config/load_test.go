@@ -103,7 +103,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"PREFECT_CLIENT_CUSTOM_HEADERS", `{"a": "c\r\nd"}`, ": takes values of headers without line breaks"},
 		{"OPENLINEAGE_NAMESPACE", "a\tb", `"a\tb": takes a name: the namespace holds a control character`},
 		{"OPENLINEAGE_NAMESPACE", strings.Repeat("x", 1025), strings.Repeat("x", 200) + "…: takes a name: the namespace is longer than 1024 characters"},
-		{"LISTENER_STATE", "postgres://u:p@h/db", `"postgres://***@h/db": ` + sqlite + ": PostgreSQL is not in this version"},
+		{"LISTENER_STATE", "postgres://u:p@h/db", `"postgres://***@h/db": ` + sqlite + ": the store is one SQLite file, never a database server"},
 		{"LISTENER_STATE", "/var/lib/x.db", "/var/lib/x.db: " + sqlite + ", so here sqlite:///var/lib/x.db"},
 		{"LISTENER_STATE", "sqlite://x.db", `"sqlite://x.db": ` + sqlite + ", with three slashes"},
 		{"LISTENER_STATE", "sqlite:x.db", `"sqlite:x.db": ` + sqlite + ", with three slashes"},
