@@ -56,10 +56,15 @@ func Parse(s *settings.Section, o Options) Config {
 		},
 	}
 	s.Value("max_queue_size") // known; the outbox is the queue, and it has a limit of its own
+
+	from := "" // the variable that the site is from
+	if s.String("site") == "" && c.Site != "" {
+		from = " (DD_SITE)"
+	}
 	if c.Site == "" {
 		c.Site = DefaultSite
 	}
-	c.parseSite(s)
+	c.parseSite(s, from)
 	c.HTTP.Parallel = c.parallel()
 	s.Finish()
 	return c
@@ -83,25 +88,26 @@ func parseKey(s *settings.Section, getenv func(string) string) httptransport.Sec
 	return httptransport.ParseSecret(s, "apiKey", unset)
 }
 
-// parseSite finds the address. It is joined with the endpoint as the http transport joins url and endpoint.
-func (c *Config) parseSite(s *settings.Section) {
+// parseSite finds the address. It is joined with the endpoint as the http transport joins url and endpoint. From names
+// the variable that gave it.
+func (c *Config) parseSite(s *settings.Section, from string) {
 	if base, known := intakeOf(c.Site); known {
 		c.HTTP.URL = base.JoinPath(httptransport.DefaultEndpoint)
 		c.Validate = apiOf(c.Site)
 		return
 	}
 	if !isAddress(c.Site) {
-		s.Refuse("site", "is no site of Datadog", "there are "+strings.Join(Sites(), ", ")+
+		s.Refuse("site", "is no site of Datadog"+from, "there are "+strings.Join(Sites(), ", ")+
 			"; an address that begins with http:// or https:// is taken as it is")
 		return
 	}
 	base, err := url.Parse(c.Site)
 	if err != nil || base.Hostname() == "" {
-		s.Refuse("site", "is not an http or https address", "such as https://data-obs-intake."+DefaultSite)
+		s.Refuse("site", "is not an http or https address"+from, "such as https://data-obs-intake."+DefaultSite)
 		return
 	}
 	if base.User != nil {
-		s.Refuse("site", "holds a user or password, which would take the place of the API key", "leave them out")
+		s.Refuse("site", "holds a user or password, which would take the place of the API key"+from, "leave them out")
 		return
 	}
 	base.Fragment, base.RawFragment = "", ""

@@ -78,6 +78,8 @@ func TestProblems(t *testing.T) {
 		{"key and file", m{"apiKey": "sikrit-1", "apiKeyFile": "/run/key"}, nil, "transport.apiKey", []string{"apiKeyFile"}},
 		{"a key of two lines", m{}, map[string]string{"DD_API_KEY": "sikrit-1\nsikrit-2"}, "transport.apiKey", []string{"line breaks"}},
 		{"a site that there is not", m{"apiKey": "k", "site": "us1.datadoghq.com"}, nil, "transport.site", []string{"datadoghq.eu", "ap1.datadoghq.com", "uk1.datadoghq.com"}},
+		{"a site of a variable", m{"apiKey": "k"}, map[string]string{"DD_SITE": "datadog.eu"}, "transport.site", []string{"is no site of Datadog (DD_SITE)"}},
+		{"an address of a variable", m{"apiKey": "k"}, map[string]string{"DD_SITE": "https://u:sikrit-1@h"}, "transport.site", []string{"(DD_SITE)"}},
 		{"a site in capitals", m{"apiKey": "k", "site": "DATADOGHQ.COM"}, nil, "transport.site", []string{"datadoghq.com"}},
 		{"an address without a host", m{"apiKey": "k", "site": "https://"}, nil, "transport.site", []string{"is not an http"}},
 		{"an address with a password", m{"apiKey": "k", "site": "https://u:sikrit-1@h"}, nil, "transport.site", []string{"password"}},

@@ -185,7 +185,7 @@ func TestNoRegion(t *testing.T) { //nolint:paralleltest // see bare
 	if _, _, err := viaChain(t, m{}); !errors.Is(err, datazone.ErrRegion) {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := viaChain(t, m{"aws_profile": "nobody"}); err == nil || !strings.Contains(err.Error(), "nobody") {
+	if _, _, err := viaChain(t, m{"aws_profile": "nobody"}); !errors.Is(err, datazone.ErrProfile) || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("a profile that there is not: %v", err)
 	}
 }

@@ -44,6 +44,9 @@ var (
 	rolePattern   = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+$`)
 )
 
+// IsRegion reports whether a text looks like the name of a region of AWS, such as eu-central-1.
+func IsRegion(text string) bool { return regionPattern.MatchString(text) }
+
 // Parse reads the settings of type amazon_datazone_api. Of the environment it reads what AWS's library does not read by
 // itself: AWS_ENDPOINT_URL_DATAZONE, AWS_ENDPOINT_URL, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS, AWS_CA_BUNDLE,
 // REQUESTS_CA_BUNDLE and AWS_USE_FIPS_ENDPOINT. Problems and warnings are left with the section, which also warns of
@@ -59,7 +62,7 @@ func Parse(s *settings.Section, getenv func(string) string) Config {
 	case !domainPattern.MatchString(c.Domain):
 		s.Refuse("domainId", "is not the id of a domain", "it begins with dzd_ or dzd-, such as dzd_4example")
 	}
-	if c.Region != "" && !regionPattern.MatchString(c.Region) {
+	if c.Region != "" && !IsRegion(c.Region) {
 		s.Refuse("region", "is not a region", "such as eu-central-1")
 	}
 	if c.Role != "" && !rolePattern.MatchString(c.Role) {

@@ -29,6 +29,9 @@ func load(ctx context.Context, c Config) (aws.Config, error) {
 		options = append(options, config.WithSharedConfigProfile(c.Profile))
 	}
 	found, err := config.LoadDefaultConfig(ctx, options...)
+	if _, ok := errors.AsType[config.SharedConfigProfileNotExistError](err); ok {
+		return aws.Config{}, fmt.Errorf("%w: %q", ErrProfile, c.Profile)
+	}
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("reading AWS's configuration: %w", err)
 	}

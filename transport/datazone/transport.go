@@ -39,10 +39,11 @@ var (
 	_ transport.Prober    = (*Transport)(nil)
 )
 
-// Errors of New that are about the region.
+// Errors of New that are about the region, and about a profile that is in none of AWS's shared files.
 var (
 	ErrNoRegion = errors.New("is missing: set it, or AWS_REGION, or region in AWS's shared configuration file")
 	ErrRegion   = errors.New("is not a region: look at AWS_REGION and at AWS's shared configuration file")
+	ErrProfile  = errors.New("there is no such profile in AWS's shared files")
 )
 
 // New returns a transport. It opens no connection and asks nobody for credentials; its error is about AWS's variables and
@@ -63,7 +64,7 @@ func New(c Config, o Options) (*Transport, error) {
 	switch {
 	case c.Region == "":
 		return nil, ErrNoRegion
-	case !regionPattern.MatchString(c.Region):
+	case !IsRegion(c.Region):
 		return nil, ErrRegion
 	case c.Endpoint == nil:
 		c.Endpoint = regional(c.Region, c.FIPS)

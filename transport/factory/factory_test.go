@@ -173,6 +173,8 @@ func TestOrderOfAMap(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	known := "there are " + strings.Join(factory.TypeNames(), ", ")
+	const noProfile = "transport.aws_profile: names a profile that AWS's shared files do not have; look at ~/.aws/config and " +
+		"~/.aws/credentials, or where AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE point"
 	tests := []struct {
 		name string
 		spec m
@@ -207,6 +209,10 @@ func TestProblems(t *testing.T) {
 		{"an sslContext that is no map", m{"type": "http", "url": "http://h", "sslContext": "x"}, "transport.sslContext: must be a map, not a text"},
 		{"a CA that is not there", m{"type": "http", "url": "https://h", "verify": "/does/not/exist"}, "transport.verify: reading the CA: stat /does/not/exist: no such file or directory"},
 		{"brokers' CA that is not there", m{"type": "kafka", "topic": "t", "config": m{"bootstrap.servers": "h", "security.protocol": "ssl", "ssl.ca.location": "/does/not/exist"}}, "transport.config: reading the CA: stat /does/not/exist: no such file or directory"},
+		{"brokers' properties that are no map", m{"type": "kafka", "topic": "t", "config": "bootstrap.servers=h"}, "transport.config: must be a map, not a text"},
+		{"no region of MSK", m{"type": "msk-iam", "topic": "t", "region": "eu west", "config": m{"bootstrap.servers": "h"}}, "transport.region: is not a region; such as eu-west-1; also AWS_REGION and AWS's shared configuration file say it"},
+		{"a profile for MSK that is not there", m{"type": "msk-iam", "topic": "t", "region": "eu-west-1", "aws_profile": "no-such-profile", "config": m{"bootstrap.servers": "h"}}, noProfile},
+		{"a profile for DataZone that is not there", m{"type": "amazon_datazone_api", "domainId": "dzd_4example", "region": "eu-west-1", "aws_profile": "no-such-profile"}, noProfile},
 		{"a client certificate that is not there", m{"type": "http", "url": "https://h", "sslContext": m{"clientCertPath": "/does/not/exist"}}, "transport.sslContext: reading the client certificate: open /does/not/exist: no such file or directory"},
 	}
 	for _, tt := range tests {

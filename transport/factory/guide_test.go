@@ -48,7 +48,7 @@ func bases() map[string][]m {
 		},
 		"gcplineage": {{"type": "gcplineage", "project_id": "demo"}},
 		"kafka":      {{"type": "kafka", "topic": "t", "config": m{"bootstrap.servers": "h"}}},
-		"msk-iam":    {{"type": "msk-iam", "topic": "t", "region": "r", "config": m{"bootstrap.servers": "h"}}},
+		"msk-iam":    {{"type": "msk-iam", "topic": "t", "region": "eu-west-1", "config": m{"bootstrap.servers": "h"}}},
 		"datadog":    {{"type": "datadog", "apiKey": "k"}},
 
 		"amazon_datazone_api": {{"type": "amazon_datazone_api", "domainId": "dzd_4example", "region": "eu-central-1"}},

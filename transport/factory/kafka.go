@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/prefect-openlineage/listener/transport"
+	"github.com/prefect-openlineage/listener/transport/datazone"
 	"github.com/prefect-openlineage/listener/transport/kafka"
 	"github.com/prefect-openlineage/listener/transport/kafka/librdkafka"
 	"github.com/prefect-openlineage/listener/transport/kafka/mskiam"
@@ -17,11 +18,17 @@ func buildKafka(s *settings.Section, o Options) transport.Destination {
 // buildMSK makes msk-iam. The region is looked for where the Python client does, and then in the brokers' names.
 func buildMSK(s *settings.Section, o Options) transport.Destination {
 	c := kafka.ParseMSK(s, o.Getenv("AWS_REGION"))
+	region, err := mskiam.Region(context.Background(), c.AWS.Profile)
 	if c.AWS.Region == "" {
-		c.AWS.Region = mskiam.Region(context.Background(), c.AWS.Profile)
+		c.AWS.Region = region
 	}
-	if c.AWS.Region == "" {
+	switch {
+	case err != nil:
+		s.Refuse("aws_profile", noProfile, profileHint)
+	case c.AWS.Region == "":
 		s.Refuse("region", "is missing", "set it, or AWS_REGION, to the region of the brokers, such as eu-west-1")
+	case !datazone.IsRegion(c.AWS.Region):
+		s.Refuse("region", "is not a region", "such as eu-west-1; also AWS_REGION and AWS's shared configuration file say it")
 	}
 	identity := mskiam.Identity{Region: c.AWS.Region, Profile: c.AWS.Profile, Role: c.AWS.Role}
 	tokens := mskiam.New(identity, o.UserAgent, o.Now)

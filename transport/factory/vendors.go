@@ -30,6 +30,12 @@ func buildDatadog(s *settings.Section, o Options) transport.Destination {
 	}
 }
 
+// What is said of a profile of AWS's that there is not.
+const (
+	noProfile   = "names a profile that AWS's shared files do not have"
+	profileHint = "look at ~/.aws/config and ~/.aws/credentials, or where AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE point"
+)
+
 func buildDataZone(s *settings.Section, o Options) transport.Destination {
 	c := datazone.Parse(s, o.Getenv)
 	if s.Err() != nil {
@@ -39,6 +45,8 @@ func buildDataZone(s *settings.Section, o Options) transport.Destination {
 	switch {
 	case errors.Is(err, datazone.ErrNoRegion), errors.Is(err, datazone.ErrRegion):
 		s.Refuse("region", err.Error(), "")
+	case errors.Is(err, datazone.ErrProfile):
+		s.Refuse("aws_profile", noProfile, profileHint)
 	case err != nil:
 		s.Refuse("", err.Error(), "")
 	default:

@@ -68,10 +68,10 @@ func Parse(s *settings.Section, getenv func(string) string) Config {
 		c.Universe = DefaultUniverse
 	}
 	if !isHost(c.Universe) {
-		s.Refuse("universe_domain", "is not a domain", "such as "+DefaultUniverse)
+		s.Refuse("universe_domain", "is not a domain", "such as "+DefaultUniverse+" (also in GOOGLE_CLOUD_UNIVERSE_DOMAIN)")
 	}
 	if strings.ContainsFunc(c.QuotaProject, outsideName) {
-		s.Refuse("quota_project", "is not the id of a project", "")
+		s.Refuse("quota_project", "is not the id of a project", "such as my-billing-project (also in GOOGLE_CLOUD_QUOTA_PROJECT)")
 	}
 	c.Unmapped = parseUnmapped(s, or("unmapped", "GCP_UNMAPPED"))
 	c.Endpoint = parseEndpoint(s, c.Universe)

@@ -127,6 +127,8 @@ func (c *credentials) failed(ctx context.Context, watch *witness, err error) err
 		return e
 	case unreachable(err):
 		return &transport.Error{Outcome: transport.Retry, Reason: transport.ReasonConnection, Err: errors.New("getting a token: " + said)}
+	case watch.from != "":
+		return hold("getting a token: what " + watch.from + " answered is none: " + said)
 	default:
 		return hold("getting a token: " + said)
 	}

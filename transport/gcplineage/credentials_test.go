@@ -191,6 +191,7 @@ func TestNoToken(t *testing.T) {
 	grant := refuse("/token", transporttest.Reply{Status: 400, Body: `{"error":"invalid_grant","error_description":"Invalid JWT: Token must be a short-lived token"}`})
 	busy := refuse("/token", transporttest.Reply{Status: 503, Body: "busy", Header: map[string]string{"Retry-After": "7"}})
 	denied := refuse("/sts", transporttest.Reply{Status: 403, Body: `{"error":"unauthorized_client","error_description":"The given credential is rejected by the attribute condition."}`})
+	page := refuse("/token", transporttest.Reply{Status: 200, Body: "<!doctype html><title>Log in</title>"})
 	dir := t.TempDir()
 	unreadable := workload(dir, denied.URL())
 	unreadable["credential_source"] = m{"file": filepath.Join(dir, "nowhere")}
@@ -202,6 +203,7 @@ func TestNoToken(t *testing.T) {
 		text    string
 	}{
 		{"a revoked key", serviceAccount(grant.URL()), transport.Hold, "auth", grant.URL() + "/token answered 400 Bad Request: {\"error\":\"invalid_grant\""},
+		{"a web page in place of the endpoint", serviceAccount(page.URL()), transport.Hold, "auth", "getting a token: what " + page.URL() + "/token answered is none: "},
 		{"the endpoint is busy", serviceAccount(busy.URL()), transport.Retry, "status-503", busy.URL() + "/token answered 503"},
 		{"the endpoint is away", serviceAccount(gone.URL()), transport.Retry, "connection", "getting a token from " + gone.URL() + "/token: dial tcp"},
 		{"federation refuses", workload(dir, denied.URL()), transport.Hold, "auth", "rejected by the attribute condition"},

@@ -76,9 +76,13 @@ func parse(s *settings.Section, properties func(*settings.Section) librdkafka.Co
 	} else if !validTopic(c.Topic) {
 		s.Refuse("topic", "is no name of a topic", "at most 249 letters, digits, dots, dashes and underscores")
 	}
-	if inner := s.Map("config"); inner.Empty() {
+	inner := s.Map("config")
+	_, isMap := s.Value("config").(map[string]any)
+	switch {
+	case s.Has("config") && !isMap: // which the section has refused
+	case inner.Empty():
 		s.Refuse("config", "is missing", "a map with at least bootstrap.servers, such as kafka-1:9092")
-	} else {
+	default:
 		c.Producer = properties(inner)
 	}
 	if c.Flush {

@@ -164,7 +164,7 @@ func TestProblems(t *testing.T) {
 		want   []string
 	}{
 		{m{}, []string{"transport.topic: is missing", "transport.config: is missing"}},
-		{m{"topic": "t", "config": "x"}, []string{"transport.config: must be a map", "transport.config: is missing"}},
+		{m{"topic": "t", "config": "x"}, []string{"transport.config: must be a map"}},
 		{m{"topic": "t", "config": m{"x": 1}}, []string{"transport.config.bootstrap.servers: is missing"}},
 		{m{"topic": "a b", "config": whole}, []string{"transport.topic: is no name of a topic"}},
 		{m{"topic": "..", "config": whole}, []string{"transport.topic: is no name of a topic"}},

@@ -38,6 +38,9 @@ type Build struct {
 	Seen func(secret string)
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
+	// Dial connects to brokers that are not reached over the system's network; TLS goes through what it returns. Nil: the
+	// system's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Options reads the files that the settings name and returns the options of a client. The same settings may be made
@@ -57,7 +60,7 @@ func (c Config) Options(b Build) ([]kgo.Opt, error) {
 		}
 	}
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(c.Brokers...), kgo.Dialer(c.dialer(secure)), kgo.ConnIdleTimeout(c.IdleTimeout),
+		kgo.SeedBrokers(c.Brokers...), kgo.Dialer(c.dialer(b.Dial, secure)), kgo.ConnIdleTimeout(c.IdleTimeout),
 		kgo.RequestTimeoutOverhead(min(c.SocketTimeout, maxRequestTime)), kgo.RequestRetries(requestTries),
 		kgo.RetryTimeout(requestPatience), kgo.RetryBackoffFn(c.backoff),
 		kgo.MetadataMinAge(min(metadataMinAge, c.MetadataMaxAge)), kgo.MetadataMaxAge(c.MetadataMaxAge),
@@ -99,17 +102,40 @@ func (c Config) producing() []kgo.Opt {
 }
 
 // dialer connects, and shakes hands where TLS is spoken; both within the time for connecting.
-func (c Config) dialer(secure *tls.Config) func(context.Context, string, string) (net.Conn, error) {
-	network := c.Network
-	plain := &net.Dialer{Timeout: c.ConnectTimeout}
-	if !c.KeepAlive {
-		plain.KeepAlive = -1
+func (c Config) dialer(dial dial, secure *tls.Config) dial {
+	if dial == nil {
+		plain := &net.Dialer{Timeout: c.ConnectTimeout}
+		if !c.KeepAlive {
+			plain.KeepAlive = -1
+		}
+		dial = plain.DialContext
 	}
-	dial := plain.DialContext
-	if secure != nil {
-		dial = (&tls.Dialer{NetDialer: plain, Config: secure}).DialContext
+	return func(ctx context.Context, _, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+		defer cancel()
+		conn, err := dial(ctx, c.Network, address)
+		if err != nil || secure == nil {
+			return conn, err
+		}
+		return shake(ctx, conn, address, secure)
 	}
-	return func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, network, address) }
+}
+
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// shake speaks TLS over a connection, which is closed where that fails. The certificate has to be for the address's host.
+func shake(ctx context.Context, conn net.Conn, address string, secure *tls.Config) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err == nil && secure.ServerName == "" {
+		secure = secure.Clone()
+		secure.ServerName = host
+	}
+	over := tls.Client(conn, secure)
+	if err := over.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return over, nil
 }
 
 // backoff is the wait before a try, of which the first is number 1: twice as long each time, a fifth of it at random.

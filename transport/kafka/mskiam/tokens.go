@@ -47,13 +47,17 @@ type Identity struct {
 	Profile, Role string
 }
 
-// Region returns the region that AWS's own variables and files name; "" where they name none. It asks nobody.
-func Region(ctx context.Context, profile string) string {
+// Region returns the region that AWS's own variables and files name; "" where they name none. It asks nobody. Its error
+// says that the profile is in none of the shared files; what else is wrong with them shows when a token is made.
+func Region(ctx context.Context, profile string) (string, error) {
 	c, err := config.LoadDefaultConfig(ctx, profileOf(profile)...)
-	if err != nil {
-		return ""
+	if missing, ok := errors.AsType[config.SharedConfigProfileNotExistError](err); ok {
+		return "", missing
 	}
-	return c.Region
+	if err != nil {
+		return "", nil
+	}
+	return c.Region, nil
 }
 
 func profileOf(profile string) []func(*config.LoadOptions) error {

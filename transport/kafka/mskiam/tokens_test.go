@@ -120,8 +120,11 @@ func TestWhereCredentialsComeFrom(t *testing.T) {
 	if asked != "arn:aws:iam::111122223333:role/lines MSKSASLDefaultSession" {
 		t.Errorf("asked for %s", asked)
 	}
-	if got := Region(t.Context(), "other"); got != "eu-north-1" {
-		t.Errorf("region %q", got)
+	if got, err := Region(t.Context(), "other"); got != "eu-north-1" || err != nil {
+		t.Errorf("region %q, %v", got, err)
+	}
+	if got, err := Region(t.Context(), "nobody"); err == nil {
+		t.Errorf("a profile that there is not has region %q", got)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "OFVARIABLES")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")

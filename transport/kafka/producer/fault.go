@@ -104,8 +104,9 @@ func judge(err error) verdict {
 	return verdict{outcome: known.Outcome, reason: known.Reason}
 }
 
-// fault is what became of a record whose sending ended in an error. Its text holds no secret.
-func (p *Producer) fault(ctx context.Context, topic string, err error) *transport.Error {
+// fault is what became of a record, or of a question, that ended in an error; doing names which. Its text holds no
+// secret.
+func (p *Producer) fault(ctx context.Context, doing string, err error) *transport.Error {
 	v := judge(err)
 	if v.outcome == transport.Retry && answeredOddly(err, v.reason) && !p.worked.Load() {
 		v = p.strange()
@@ -116,7 +117,7 @@ func (p *Producer) fault(ctx context.Context, topic string, err error) *transpor
 	case ctx.Err() != nil && v.outcome == transport.Retry:
 		v.reason = transport.ReasonTimeout
 	}
-	text := "producing to topic " + topic + ": " + err.Error()
+	text := doing + ": " + err.Error()
 	if v.hint != "" {
 		text += "; " + v.hint
 	}

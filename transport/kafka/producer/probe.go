@@ -28,7 +28,7 @@ func (p *Producer) Probe(ctx context.Context, topic string) (string, error) {
 	said, err := p.ask(ctx, g, topic)
 	if err != nil {
 		g.retired.Store(true) // a client whose login failed is of no further use
-		return "", p.fault(ctx, topic, err)
+		return "", p.fault(ctx, "asking about topic "+topic, err)
 	}
 	p.worked.Store(true)
 	return said, nil

@@ -83,11 +83,12 @@ func (p *Producer) Send(ctx context.Context, record *kgo.Record) error {
 
 // send makes one attempt with as many slots.
 func (p *Producer) send(ctx context.Context, record kgo.Record, slots int64) *transport.Error {
+	doing := "producing to topic " + record.Topic
 	if err := ctx.Err(); err != nil {
-		return p.fault(ctx, record.Topic, err)
+		return p.fault(ctx, doing, err)
 	}
 	if err := p.slots.Acquire(ctx, slots); err != nil {
-		return p.fault(ctx, record.Topic, err)
+		return p.fault(ctx, doing, err)
 	}
 	defer p.slots.Release(slots)
 	g, err := p.take()
@@ -103,12 +104,12 @@ func (p *Producer) send(ctx context.Context, record kgo.Record, slots int64) *tr
 	case <-ctx.Done():
 		g.retired.Store(true)
 		if last := g.trouble.Load(); last != nil {
-			return p.fault(ctx, record.Topic, fmt.Errorf("%w: %w", context.Cause(ctx), *last))
+			return p.fault(ctx, doing, fmt.Errorf("%w: %w", context.Cause(ctx), *last))
 		}
-		return p.fault(ctx, record.Topic, context.Cause(ctx))
+		return p.fault(ctx, doing, context.Cause(ctx))
 	}
 	if err != nil {
-		return p.fault(ctx, record.Topic, g.explain(err))
+		return p.fault(ctx, doing, g.explain(err))
 	}
 	p.worked.Store(true)
 	return nil
