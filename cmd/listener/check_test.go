@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,19 @@ func TestCheckFindings(t *testing.T) {
 			r.input.Variables.Hints, r.api.hints = "off", errors.New("not asked")
 		}, exitOK, "running; 0 flow runs started in the last 1h\n\nStore"},
 		{"Prefect away", func(r *rig) { r.api.err = errors.New("connection refused") }, exitError, "PROBLEM: connection refused"},
-		{"no store yet", func(r *rig) { r.store.missing = errNoStore }, exitOK, "ok: is not there yet"},
+		{"no store yet", func(r *rig) {
+			r.store.missing, r.input.Variables.State = errNoStore, "sqlite://"+os.TempDir()+"/not-there/listener.db"
+		}, exitOK, "ok: is not there yet"},
+		{"no store yet, and no right to make one", func(r *rig) {
+			r.store.missing, r.input.Variables.State = errNoStore, "sqlite:///dev/null/x/listener.db"
+		}, exitError, "PROBLEM: is not there yet, and can't be made: /dev/null"},
+		{"a full disk", func(r *rig) { r.store.size.DiskFree = 1 << 20 }, exitError,
+			"PROBLEM: reading is paused: the disk of the store has 1.0 MiB left and 64.0 MiB are kept in reserve\n  to do: Make room"},
+		{"a destination that is held", func(r *rig) {
+			r.store.destinations = []state.DestinationStatus{{
+				Destination: state.Destination{Name: "noop"}, Trouble: state.Trouble{State: "held", Reason: "status-404", Since: today.Add(-time.Minute)},
+			}}
+		}, exitOK, "  note: held for 1m (status-404), as the listener last said; its log has the answer\n"},
 		{"a damaged store", func(r *rig) { r.store.missing = state.ErrDamaged }, exitError, "PROBLEM: the store is damaged"},
 		{"a consumer away", func(r *rig) {
 			r.input.Environ = []string{"OPENLINEAGE__TRANSPORT__TYPE=http", "OPENLINEAGE__TRANSPORT__URL=http://127.0.0.1:9"}

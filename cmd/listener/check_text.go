@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/config"
@@ -28,9 +29,13 @@ func (r checkReport) write(w io.Writer) error {
 		d.tell(out, fmt.Sprintf("Destination %s (%s)", d.Name, d.Kind), "PROBLEM")
 		out.settings("    ", d.rows)
 	}
-	if r.OK {
+	noted := slices.ContainsFunc(r.Destinations, func(d destinationCheck) bool { return d.Note != "" })
+	switch {
+	case r.OK && noted:
+		out.printf("\nAll answers, and the notes say what is not well.\n")
+	case r.OK:
 		out.printf("\nAll is well.\n")
-	} else {
+	default:
 		out.printf("\nNot all is well.\n")
 	}
 	return out.done()
@@ -64,5 +69,8 @@ func (f finding) tell(out *printer, title, bad string) {
 	out.printf("\n%s\n  at %s\n  %s: %s\n", title, f.Target, verdict, strings.ReplaceAll(printable(f.Says), "\n", "\n  "))
 	if f.ToDo != "" {
 		out.printf("  to do: %s\n", f.ToDo)
+	}
+	if f.Note != "" {
+		out.printf("  note: %s\n", printable(f.Note))
 	}
 }

@@ -45,6 +45,8 @@ type finding struct {
 	Says string `json:"says"`
 	// ToDo is what to do about it, where that is known.
 	ToDo string `json:"to_do,omitempty"`
+	// Note is what is known besides, and what the try can't show.
+	Note string `json:"note,omitempty"`
 }
 
 // failed notes what went wrong, and what to do about it.
@@ -105,7 +107,8 @@ func (p *process) try(ctx context.Context, s settings, report *checkReport) {
 	if s.config.Hints && report.Prefect.OK {
 		report.Hints = p.tryHints(ctx, s.config)
 	}
-	report.Store = p.tryStore(ctx, s.config.StatePath)
+	var standings []state.DestinationStatus
+	report.Store, standings = p.tryStore(ctx, s.config)
 	report.OK = report.Prefect.OK && report.Store.OK
 	for _, d := range s.destinations {
 		check := destinationCheck{Name: d.Name, Kind: d.Kind, finding: probe(ctx, d), Settings: d.Settings, Origins: map[string]string{}}
@@ -113,6 +116,7 @@ func (p *process) try(ctx context.Context, s settings, report *checkReport) {
 			check.Origins[setting.Name] = setting.Origin
 			check.rows = append(check.rows, setting)
 		}
+		check.Note = p.trouble(standings, d.Name)
 		report.OK = report.OK && check.OK
 		report.Destinations = append(report.Destinations, check)
 	}
@@ -161,28 +165,6 @@ func (p *process) tryHints(ctx context.Context, c config.Config) *finding {
 		return &found
 	}
 	found.OK, found.Says = true, "heard, so a change is seen within a second"
-	return &found
-}
-
-// tryStore looks at the store as a command would. That there is none yet is well: the daemon makes it.
-func (p *process) tryStore(ctx context.Context, path string) *finding {
-	found := finding{Target: path}
-	s, err := p.do.store(ctx, path)
-	switch {
-	case errors.Is(err, state.ErrNone):
-		found.OK, found.Says = true, "is not there yet; the listener makes it when it starts"
-		return &found
-	case err != nil:
-		found.Says = err.Error()
-		return &found
-	}
-	size, err := s.Size(ctx)
-	if err = errors.Join(err, s.Close()); err != nil {
-		found.Says = err.Error()
-		return &found
-	}
-	found.OK = true
-	found.Says = fmt.Sprintf("%s in the outbox, %s left on the disk", count(size.Events, "event is", "events are"), rounded(size.DiskFree))
 	return &found
 }
 

@@ -38,7 +38,7 @@ type rig struct {
 }
 
 func newRig() *rig {
-	r := &rig{store: &fakeStore{}, api: &fakeAPI{version: "3.9.1", served: today}}
+	r := &rig{store: &fakeStore{size: state.Size{DiskFree: 5 << 30}}, api: &fakeAPI{version: "3.9.1", served: today}}
 	r.input = config.Input{
 		Dir: "/srv", Home: "/home/ann", Files: fstest.MapFS{}, Version: "1.2.3",
 		Profile: func(string, string) (map[string]string, error) { return nil, nil },

@@ -26,6 +26,17 @@ func (s *space) Pause(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	reason := s.reason(size)
+	s.paused = reason != ""
+	return reason, nil
+}
+
+// Rests returns why a daemon would not read with a store of that size, empty when it would.
+func Rests(size state.Size, maxOutbox int64) string {
+	return (&space{maxOutbox: maxOutbox, reserve: diskReserve}).reason(size)
+}
+
+func (s *space) reason(size state.Size) string {
 	limit, reserve := s.maxOutbox, s.reserve
 	if s.paused {
 		limit -= limit / easing
@@ -35,16 +46,14 @@ func (s *space) Pause(ctx context.Context) (string, error) {
 	// a pause that the outbox itself has brought about would not end when the outbox is empty. But what is written
 	// passes through the log first, so half of the reserve must be there or on the disk.
 	free, log := size.DiskFree+size.Free, size.DiskFree+size.Log
-	var reason string
 	switch {
 	case size.OutboxBytes >= limit:
-		reason = fmt.Sprintf("the outbox holds %s of %s (LISTENER_OUTBOX_MAX_BYTES): a destination has not taken its events",
+		return fmt.Sprintf("the outbox holds %s of %s (LISTENER_OUTBOX_MAX_BYTES): a destination has not taken its events",
 			mebibytes(size.OutboxBytes), mebibytes(s.maxOutbox))
 	case free < reserve || log < reserve/2:
-		reason = fmt.Sprintf("the disk of the store has %s left and %s are kept in reserve", mebibytes(size.DiskFree), mebibytes(s.reserve))
+		return fmt.Sprintf("the disk of the store has %s left and %s are kept in reserve", mebibytes(size.DiskFree), mebibytes(s.reserve))
 	}
-	s.paused = reason != ""
-	return reason, nil
+	return ""
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
