@@ -25,9 +25,11 @@ help: ## this list
 demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their lineage on the screen
 	@$(VENV)/bin/python demo/demo.py
 
-test: build $(VENV)/.ready versions $(DATAHUB)/.ready .cache/gcp-venv/.ready ## every test, those on real servers included
+test: build venvs ## every test, those on real servers included
 	$(GO) test -timeout 15m $(UNIT)
 	$(GO) test -timeout 30m -p 1 ./test/...
+
+venvs: $(VENV)/.ready versions $(DATAHUB)/.ready .cache/gcp-venv/.ready ## the Python environments that the tests need
 
 versions: ## servers of older Prefect versions, for the suite on them
 	@$(if $(OTHER_VENVS),$(MAKE) --no-print-directory -j$(words $(OTHER_VENVS)) $(OTHER_VENVS),echo "no older version of Prefect was asked for")
@@ -104,4 +106,4 @@ $(DATAHUB)/.ready: test/python/datahub.txt
 .cache/gcp-venv/.ready: test/gcp/requirements.txt
 	$(call venv,$(PYTHON),.cache/gcp-venv,$<)
 
-.PHONY: help demo test versions race build lint licences vuln bench fuzz deploy-tools release-tools image clean
+.PHONY: help demo test venvs versions race build lint licences vuln bench fuzz deploy-tools release-tools image clean
