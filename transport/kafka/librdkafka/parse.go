@@ -76,13 +76,13 @@ func (r *reader) brokers() []string {
 			}
 		}
 		if host == "" || !port(number) || strings.ContainsAny(host, "/@ ") {
-			r.s.Refuse(name, "holds an address that is none", "such as kafka-1:9092,kafka-2:9092")
+			r.refuse(name, "holds an address that is none", "such as kafka-1:9092,kafka-2:9092")
 			return nil
 		}
 		brokers = append(brokers, net.JoinHostPort(host, number))
 	}
 	if len(brokers) == 0 {
-		r.s.Refuse(name, "is missing", "set it to the brokers' addresses, such as kafka-1:9092,kafka-2:9092")
+		r.refuse(name, "is missing", "set it to the brokers' addresses, such as kafka-1:9092,kafka-2:9092")
 	}
 	return brokers
 }
@@ -97,15 +97,15 @@ func (r *reader) acks(c *Config) {
 		case "1":
 			c.Acks = 1
 		case "0":
-			r.s.Warn(name, "0 means that nobody says whether an event arrived: 1 is used instead")
+			r.warn(name, "0 means that nobody says whether an event arrived: 1 is used instead")
 			c.Acks = 1
 		default:
-			r.s.Refuse(name, "is not known", "it takes all (or -1), 1 and 0")
+			r.refuse(name, "is not known", "it takes all (or -1), 1 and 0")
 		}
 	}
 	c.Idempotent = r.flag(c.Acks == -1, "enable.idempotence")
 	if c.Idempotent && c.Acks != -1 {
-		r.s.Refuse("enable.idempotence", "needs acks: all", "set that, or leave enable.idempotence out")
+		r.refuse("enable.idempotence", "needs acks: all", "set that, or leave enable.idempotence out")
 	}
 	// Beyond 5 nothing is gained, and one at a time is what an idempotent producer falls back to by itself.
 	c.MaxInFlight = min(5, r.whole(5, 1, 1_000_000, "max.in.flight.requests.per.connection", "max.in.flight"))

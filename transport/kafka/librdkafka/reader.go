@@ -88,11 +88,25 @@ func (r *reader) find(names ...string) string {
 		one := r.s.Value(name)
 		if found != "" && fmt.Sprint(one) != fmt.Sprint(value) && !r.clashes[name] {
 			r.clashes[name] = true
-			r.s.Refuse(name, "says otherwise than "+found+", which means the same", "leave one of them out")
+			r.refuse(name, "says otherwise than "+found+", which means the same", "leave one of them out")
 		}
 		found, value = name, one
 	}
 	return found
+}
+
+// refuse names what is wrong with a property under the name that it has in the settings.
+func (r *reader) refuse(name, problem, hint string) { r.s.Refuse(r.spelt(name), problem, hint) }
+
+// warn does the same with what does not stop the start.
+func (r *reader) warn(name, text string) { r.s.Warn(r.spelt(name), text) }
+
+// spelt is a property's name as it stands in the settings.
+func (r *reader) spelt(name string) string {
+	if written, ok := r.written[strings.ToLower(name)]; ok {
+		return written
+	}
+	return name
 }
 
 // text returns a property's value, trimmed; "" when it is unset.
@@ -109,12 +123,12 @@ func (r *reader) secret(name string) Secret {
 	if r.find(name) != "" {
 		value, ok := settings.Text(r.s.Value(name))
 		if !ok {
-			r.s.Refuse(name, "must be a text", "")
+			r.refuse(name, "must be a text", "")
 		}
 		secret.Value = strings.TrimRight(value, "\r\n")
 	}
 	if secret.Value != "" && secret.File != "" {
-		r.s.Refuse(name, "stands beside "+name+"File", "set one of the two")
+		r.refuse(name, "stands beside "+name+"File", "set one of the two")
 	}
 	return secret
 }
@@ -129,7 +143,7 @@ func (r *reader) whole(fallback, low, high int, names ...string) int {
 	}
 	n, ok := settings.AsNumber(r.s.Value(name))
 	if !ok || n != math.Trunc(n) || n < float64(low) || n > float64(high) {
-		r.s.Refuse(name, fmt.Sprintf("must be a whole number from %d to %d", low, high), "")
+		r.refuse(name, fmt.Sprintf("must be a whole number from %d to %d", low, high), "")
 		return fallback
 	}
 	return int(n)
@@ -143,7 +157,7 @@ func (r *reader) millis(fallback time.Duration, low, high int, names ...string) 
 	}
 	n, ok := settings.AsNumber(r.s.Value(name))
 	if !ok || n < float64(low) || n > float64(high) {
-		r.s.Refuse(name, fmt.Sprintf("must be a number of milliseconds from %d to %d", low, high), "")
+		r.refuse(name, fmt.Sprintf("must be a number of milliseconds from %d to %d", low, high), "")
 		return fallback
 	}
 	return time.Duration(n * float64(time.Millisecond))
@@ -163,7 +177,7 @@ func (r *reader) flag(fallback bool, names ...string) bool {
 		case "f":
 			return false
 		}
-		r.s.Refuse(name, "must be true or false", "")
+		r.refuse(name, "must be true or false", "")
 		return fallback
 	}
 	return on
@@ -177,7 +191,7 @@ func (r *reader) choice(words []string, names ...string) string {
 	}
 	value := strings.ToLower(r.s.String(name))
 	if !slices.Contains(words, value) {
-		r.s.Refuse(name, "is not known", "it takes "+strings.Join(words, ", "))
+		r.refuse(name, "is not known", "it takes "+strings.Join(words, ", "))
 		return words[0]
 	}
 	return value
@@ -187,7 +201,7 @@ func (r *reader) choice(words []string, names ...string) string {
 func (r *reader) refused(problem, hint string, names ...string) {
 	for _, name := range names {
 		if r.find(name) != "" {
-			r.s.Refuse(name, problem, hint)
+			r.refuse(name, problem, hint)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (r *reader) security() (*TLS, *SASL) {
 		return t, r.sasl()
 	}
 	if name := r.find("sasl.mechanisms", "sasl.mechanism"); name != "" {
-		r.s.Warn("security.protocol", "is "+protocol+", so nobody logs in and "+name+" has no effect; sasl_ssl logs in")
+		r.warn("security.protocol", "is "+protocol+", so nobody logs in and "+name+" has no effect; sasl_ssl logs in")
 	}
 	r.saslNames()
 	return t, nil
@@ -47,13 +47,13 @@ func (r *reader) tls() *TLS {
 	r.either("ssl.certificate.location", "ssl.certificate.pem", t.Cert, t.CertPEM)
 	r.either("ssl.key.location", "ssl.key.pem", t.Key, t.KeyPEM)
 	if t.Key+t.KeyPEM != "" && t.Cert+t.CertPEM == "" {
-		r.s.Refuse("ssl.certificate.location", "is missing beside the key", "set it, or ssl.certificate.pem")
+		r.refuse("ssl.certificate.location", "is missing beside the key", "set it, or ssl.certificate.pem")
 	}
 	for name, pem := range map[string]string{
 		"ssl.ca.pem": t.CAPEM, "ssl.certificate.pem": t.CertPEM, "ssl.key.pem": t.KeyPEM,
 	} {
 		if pem != "" && !strings.Contains(pem, "-----BEGIN") {
-			r.s.Refuse(name, "is no PEM text", "a path belongs into "+strings.TrimSuffix(name, "pem")+"location")
+			r.refuse(name, "is no PEM text", "a path belongs into "+strings.TrimSuffix(name, "pem")+"location")
 		}
 	}
 	r.refused("is a PKCS#12 store, which can't be read here",
@@ -62,7 +62,7 @@ func (r *reader) tls() *TLS {
 	r.refused("can't be honoured here", "leave it out once you accept that revoked certificates are believed",
 		"ssl.crl.location")
 	if t.SkipVerify {
-		r.s.Warn("enable.ssl.certificate.verification", "is off: whoever answers at the address is believed")
+		r.warn("enable.ssl.certificate.verification", "is off: whoever answers at the address is believed")
 	}
 	return t
 }
@@ -70,7 +70,7 @@ func (r *reader) tls() *TLS {
 // either refuses two ways of saying the same.
 func (r *reader) either(a, b, first, second string) {
 	if first != "" && second != "" {
-		r.s.Refuse(a, "stands beside "+b, "set one of the two")
+		r.refuse(a, "stands beside "+b, "set one of the two")
 	}
 }
 
@@ -88,7 +88,7 @@ func (r *reader) sasl() *SASL {
 	sasl := &SASL{Username: r.text("sasl.username"), Password: r.secret("sasl.password")}
 	oauth := r.oauth()
 	if name == "" {
-		r.s.Refuse(mechanism, "is missing, and librdkafka's default, GSSAPI (Kerberos), can't be done here",
+		r.refuse(mechanism, "is missing, and librdkafka's default, GSSAPI (Kerberos), can't be done here",
 			"set it to SCRAM-SHA-512, SCRAM-SHA-256, PLAIN or OAUTHBEARER")
 		return nil
 	}
@@ -96,21 +96,21 @@ func (r *reader) sasl() *SASL {
 	switch sasl.Mechanism {
 	case Plain, ScramSHA256, ScramSHA512:
 		if sasl.Username == "" {
-			r.s.Refuse("sasl.username", "is missing", "")
+			r.refuse("sasl.username", "is missing", "")
 		}
 		if sasl.Password.empty() {
-			r.s.Refuse("sasl.password", "is missing", "set it, or the path of a file that holds it as sasl.passwordFile")
+			r.refuse("sasl.password", "is missing", "set it, or the path of a file that holds it as sasl.passwordFile")
 		}
 	case OAuthBearer:
 		if sasl.OAuth = oauth; oauth == nil {
-			r.s.Refuse(mechanism, "OAUTHBEARER needs to know where tokens come from",
+			r.refuse(mechanism, "OAUTHBEARER needs to know where tokens come from",
 				"set sasl.oauthbearer.method: oidc with its client id, secret and token endpoint")
 		}
 	case "GSSAPI":
-		r.s.Refuse(name, "GSSAPI (Kerberos) can't be done here",
+		r.refuse(name, "GSSAPI (Kerberos) can't be done here",
 			"let a listener of the brokers take SCRAM-SHA-512, PLAIN, OAUTHBEARER or a client certificate")
 	default:
-		r.s.Refuse(name, "is not known", "it takes SCRAM-SHA-512, SCRAM-SHA-256, PLAIN and OAUTHBEARER")
+		r.refuse(name, "is not known", "it takes SCRAM-SHA-512, SCRAM-SHA-256, PLAIN and OAUTHBEARER")
 	}
 	return sasl
 }
@@ -136,10 +136,10 @@ func (r *reader) oauth() *OAuth {
 		r.refused("makes assertions, which can't be done here", "use a client id and secret", oauthPrefix+name)
 	}
 	if r.choice([]string{"client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"}, oauthPrefix+"grant.type") != "client_credentials" {
-		r.s.Refuse(oauthPrefix+"grant.type", "can't be done here", "client_credentials is the one that can")
+		r.refuse(oauthPrefix+"grant.type", "can't be done here", "client_credentials is the one that can")
 	}
 	if r.choice([]string{"none", "azure_imds"}, oauthPrefix+"metadata.authentication.type") != "none" {
-		r.s.Refuse(oauthPrefix+"metadata.authentication.type", "can't be done here", "use a client id and secret")
+		r.refuse(oauthPrefix+"metadata.authentication.type", "can't be done here", "use a client id and secret")
 	}
 	switch {
 	case method == "oidc":
@@ -147,7 +147,7 @@ func (r *reader) oauth() *OAuth {
 		return o
 	case unsecured:
 		if made.Principal == "" {
-			r.s.Refuse(oauthPrefix+"config", "has no principal", "such as principal=listener")
+			r.refuse(oauthPrefix+"config", "has no principal", "such as principal=listener")
 		}
 		return &OAuth{Unsecured: made, Extensions: beside}
 	default:
@@ -166,14 +166,14 @@ func (r *reader) oauthSecret() Secret {
 // oidc checks what an endpoint is asked with.
 func (r *reader) oidc(o *OAuth) {
 	if o.ClientID == "" {
-		r.s.Refuse(oauthPrefix+"client.id", "is missing", "")
+		r.refuse(oauthPrefix+"client.id", "is missing", "")
 	}
 	if o.ClientSecret.empty() {
-		r.s.Refuse(oauthPrefix+"client.secret", "is missing",
+		r.refuse(oauthPrefix+"client.secret", "is missing",
 			"set it, or the path of a file that holds it as "+oauthPrefix+"client.secretFile")
 	}
 	if u, err := url.Parse(o.Endpoint); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		r.s.Refuse(oauthPrefix+"token.endpoint.url", "must be an http or https address", "")
+		r.refuse(oauthPrefix+"token.endpoint.url", "must be an http or https address", "")
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *reader) extensions() map[string]string {
 	for pair := range strings.SplitSeq(r.s.String(name), ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok || key == "" {
-			r.s.Refuse(name, "must be name=value pairs with commas between", "")
+			r.refuse(name, "must be name=value pairs with commas between", "")
 			return nil
 		}
 		pairs[key] = value
@@ -209,7 +209,7 @@ func (r *reader) unsecured() (*Unsecured, map[string]string) {
 		extension, isExtension := strings.CutPrefix(key, "extension_")
 		switch {
 		case !ok:
-			r.s.Refuse(name, "must be name=value pairs with spaces between", "such as principal=listener lifeSeconds=3600")
+			r.refuse(name, "must be name=value pairs with spaces between", "such as principal=listener lifeSeconds=3600")
 			return u, nil
 		case isExtension:
 			extensions[extension] = value
@@ -224,12 +224,12 @@ func (r *reader) unsecured() (*Unsecured, map[string]string) {
 		case key == "lifeSeconds":
 			seconds, err := strconv.Atoi(value)
 			if err != nil || seconds < 1 || seconds > settings.MaxSeconds {
-				r.s.Refuse(name, "has a lifeSeconds that is no number of seconds up to a day", "")
+				r.refuse(name, "has a lifeSeconds that is no number of seconds up to a day", "")
 				return u, nil
 			}
 			u.Life = time.Duration(seconds) * time.Second
 		default:
-			r.s.Refuse(name, "holds a name that is not known",
+			r.refuse(name, "holds a name that is not known",
 				"it takes principalClaimName, principal, scopeClaimName, scope, lifeSeconds and extension_NAME")
 			return u, nil
 		}

@@ -78,7 +78,8 @@ func (o Origin) position() string {
 // child is the origin of a key inside this one's value.
 func (o Origin) child(key string) Origin {
 	if o.prefix {
-		o.Name += "__" + strings.ToUpper(key)
+		// No variable has a dot in its name: two underscores go down into a map, and stand for the dot in a name too.
+		o.Name += "__" + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 		return o
 	}
 	if o.Key != "" {
