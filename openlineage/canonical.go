@@ -114,13 +114,16 @@ func tidied(names []string) []string {
 // How many bytes of canonical JSON are made room for at first, so that few events make more room while they are written.
 const (
 	usualFacet = 256
-	usualRest  = 1024 // of an event without the facets of its run and job
+	usualEvent = 2560
 )
 
 const hexDigits = "0123456789abcdef"
 
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	if isPlain(s) {
+		return append(append(b, s...), '"')
+	}
 	s = clean(s)
 	plain := 0 // what is before it has been written
 	for i := range len(s) {
@@ -134,6 +137,16 @@ func appendString(b []byte, s string) []byte {
 	}
 	b = append(b, s[plain:]...)
 	return append(b, '"')
+}
+
+// isPlain is true of a text that is written as it is: ASCII with nothing to escape.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func appendEscape(b []byte, c byte) []byte {

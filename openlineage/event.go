@@ -67,32 +67,27 @@ func (e Event) Canonical() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding event time: %w", err)
 	}
-	runFacets, err := e.Run.Facets.Canonical(e.Producer)
-	if err != nil {
-		return nil, fmt.Errorf("encoding run facets: %w", err)
-	}
-	jobFacets, err := e.Job.Facets.Canonical(e.Producer)
-	if err != nil {
-		return nil, fmt.Errorf("encoding job facets: %w", err)
-	}
-	inputs, err := datasets(e.Inputs, "inputFacets", e.Producer)
-	if err != nil {
+	b := make([]byte, 0, usualEvent)
+	b = appendString(append(b, `{"eventTime":`...), at)
+	b = appendString(append(b, `,"eventType":`...), e.Type)
+	if b, err = appendDatasets(append(b, `,"inputs":`...), e.Inputs, true, e.Producer); err != nil {
 		return nil, fmt.Errorf("encoding inputs: %w", err)
 	}
-	outputs, err := datasets(e.Outputs, "outputFacets", e.Producer)
-	if err != nil {
+	if b, err = e.Job.Facets.append(append(b, `,"job":{"facets":`...), e.Producer); err != nil {
+		return nil, fmt.Errorf("encoding job facets: %w", err)
+	}
+	b = appendString(append(b, `,"name":`...), e.Job.Name)
+	b = appendString(append(b, `,"namespace":`...), e.Job.Namespace)
+	if b, err = appendDatasets(append(b, `},"outputs":`...), e.Outputs, false, e.Producer); err != nil {
 		return nil, fmt.Errorf("encoding outputs: %w", err)
 	}
-	return appendCanonical(make([]byte, 0, len(runFacets)+len(jobFacets)+usualRest), map[string]any{
-		"eventType": e.Type,
-		"eventTime": at,
-		"producer":  e.Producer,
-		"schemaURL": SchemaURL,
-		"run":       map[string]any{"runId": e.Run.ID.String(), "facets": canonical(runFacets)},
-		"job":       map[string]any{"namespace": e.Job.Namespace, "name": e.Job.Name, "facets": canonical(jobFacets)},
-		"inputs":    inputs,
-		"outputs":   outputs,
-	}), nil
+	b = appendString(append(b, `,"producer":`...), e.Producer)
+	if b, err = e.Run.Facets.append(append(b, `,"run":{"facets":`...), e.Producer); err != nil {
+		return nil, fmt.Errorf("encoding run facets: %w", err)
+	}
+	b = appendUUID(append(b, `,"runId":`...), e.Run.ID)
+	b = appendString(append(b, `},"schemaURL":`...), SchemaURL)
+	return append(b, '}'), nil
 }
 
 func (e Event) check() error {
@@ -120,25 +115,32 @@ func (e Event) check() error {
 	return nil
 }
 
-func datasets(sets []Dataset, ioKey, producer string) ([]any, error) {
-	list := make([]any, len(sets))
+// appendDatasets writes a run's inputs or outputs.
+func appendDatasets(b []byte, sets []Dataset, inputs bool, producer string) ([]byte, error) {
+	b = append(b, '[')
 	for i, d := range sets {
-		facets, err := d.Facets.Canonical(producer)
-		if err != nil {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = d.Facets.append(append(b, `{"facets":`...), producer); err != nil {
 			return nil, fmt.Errorf("facets of dataset %d: %w", i, err)
 		}
-		ioFacets, err := d.IOFacets.Canonical(producer)
-		if err != nil {
-			return nil, fmt.Errorf("%s of dataset %d: %w", ioKey, i, err)
+		if inputs {
+			if b, err = d.IOFacets.append(append(b, `,"inputFacets":`...), producer); err != nil {
+				return nil, fmt.Errorf("inputFacets of dataset %d: %w", i, err)
+			}
 		}
-		list[i] = map[string]any{
-			"namespace": d.Namespace,
-			"name":      d.Name,
-			"facets":    canonical(facets),
-			ioKey:       canonical(ioFacets),
+		b = appendString(append(b, `,"name":`...), d.Name)
+		b = appendString(append(b, `,"namespace":`...), d.Namespace)
+		if !inputs {
+			if b, err = d.IOFacets.append(append(b, `,"outputFacets":`...), producer); err != nil {
+				return nil, fmt.Errorf("outputFacets of dataset %d: %w", i, err)
+			}
 		}
+		b = append(b, '}')
 	}
-	return list, nil
+	return append(b, ']'), nil
 }
 
 // formatTime writes a time in the one form, and refuses years that RFC 3339 can't write.

@@ -118,40 +118,5 @@ func (f Facets) Keys() []string { return slices.Sorted(maps.Keys(f.byKey)) }
 // Canonical returns the facets as one JSON object in the canonical form, {} when there are none. Producer fills the
 // _producer of those that name none.
 func (f Facets) Canonical(producer string) ([]byte, error) {
-	object := make(map[string]any, len(f.byKey))
-	for key, e := range f.byKey {
-		facet, err := e.object(producer)
-		if err != nil {
-			return nil, fmt.Errorf("encoding facet %q: %w", key, err)
-		}
-		object[key] = facet
-	}
-	return appendCanonical(make([]byte, 0, usualFacet*len(f.byKey)+2), object), nil
-}
-
-func (e entry) object(producer string) (map[string]any, error) {
-	if e.typed == nil {
-		object := maps.Clone(e.raw)
-		fill(object, "_producer", producer)
-		fill(object, "_schemaURL", e.schema)
-		return object, nil
-	}
-	v, err := treeOf(e.typed)
-	if err != nil {
-		return nil, err
-	}
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, errors.New("not a JSON object")
-	}
-	object["_producer"] = producer
-	object["_schemaURL"] = e.typed.SchemaURL(producer)
-	return object, nil
-}
-
-// fill sets a member that is missing or no text.
-func fill(object map[string]any, name, value string) {
-	if s, ok := object[name].(string); (!ok || s == "") && value != "" {
-		object[name] = value
-	}
+	return f.append(make([]byte, 0, usualFacet*len(f.byKey)+2), producer)
 }

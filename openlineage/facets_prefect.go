@@ -66,19 +66,22 @@ type PrefectDeploymentRunFacet struct {
 }
 
 // MarshalJSON writes the time in the one form.
-func (f PrefectDeploymentRunFacet) MarshalJSON() ([]byte, error) {
-	object := map[string]string{"id": f.ID.String(), "name": f.Name}
-	if f.Version != "" {
-		object["version"] = f.Version
-	}
+func (f PrefectDeploymentRunFacet) MarshalJSON() ([]byte, error) { return marshalForm(f) }
+
+type prefectDeployment struct {
+	ID      uuid.UUID `json:"id"`
+	Name    string    `json:"name"`
+	Version string    `json:"version,omitempty"`
+	Created string    `json:"created,omitempty"`
+}
+
+func (f PrefectDeploymentRunFacet) form() (any, error) {
+	form := prefectDeployment{ID: f.ID, Name: f.Name, Version: f.Version}
+	var err error
 	if !f.Created.IsZero() {
-		created, err := formatTime(f.Created)
-		if err != nil {
-			return nil, err
-		}
-		object["created"] = created
+		form.Created, err = formatTime(f.Created)
 	}
-	return json.Marshal(object)
+	return form, err
 }
 
 // Key implements Facet.

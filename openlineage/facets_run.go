@@ -1,7 +1,6 @@
 package openlineage
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,18 +37,23 @@ type NominalTimeRunFacet struct {
 }
 
 // MarshalJSON writes the times in the one form.
-func (f NominalTimeRunFacet) MarshalJSON() ([]byte, error) {
-	start, err := formatTime(f.Start)
-	if err != nil {
+func (f NominalTimeRunFacet) MarshalJSON() ([]byte, error) { return marshalForm(f) }
+
+type nominalTime struct {
+	Start string `json:"nominalStartTime"`
+	End   string `json:"nominalEndTime,omitempty"`
+}
+
+func (f NominalTimeRunFacet) form() (any, error) {
+	var form nominalTime
+	var err error
+	if form.Start, err = formatTime(f.Start); err != nil {
 		return nil, err
 	}
-	object := map[string]string{"nominalStartTime": start}
 	if !f.End.IsZero() {
-		if object["nominalEndTime"], err = formatTime(f.End); err != nil {
-			return nil, err
-		}
+		form.End, err = formatTime(f.End)
 	}
-	return json.Marshal(object)
+	return form, err
 }
 
 // ProcessingEngineRunFacet names what runs the job, and what tells of it.
