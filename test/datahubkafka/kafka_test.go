@@ -198,15 +198,22 @@ func TestNothingIsLost(t *testing.T) {
 			t.Fatalf("the callback of proposal %d ran %d times", i, ran)
 		}
 	}
-	readBack(t, k, n)
+	readBack(t, k, n, func(int) bool { return false })
 }
 
-// readBack checks that each of n proposals is in the topic, readable, those of an entity in the order of their Emit.
-func readBack(t *testing.T, k *rig.Kafka, n int) {
+// readBack checks that each of n proposals but the refused ones is in the topic, readable, those of an entity in the order
+// of their Emit.
+func readBack(t *testing.T, k *rig.Kafka, n int, refused func(i int) bool) {
 	t.Helper()
 	schemas := map[uint32]*avro.Schema{}
 	seen, last := make([]int, n), map[string]int{}
-	for _, r := range records(t, k.Bootstrap, kafka.DefaultTopic, n) {
+	want := 0
+	for i := range n {
+		if !refused(i) {
+			want++
+		}
+	}
+	for _, r := range records(t, k.Bootstrap, kafka.DefaultTopic, want) {
 		id := binary.BigEndian.Uint32(r.Value[1:5])
 		if schemas[id] == nil {
 			schemas[id] = schemaOf(t, k.Registry, id)
@@ -235,10 +242,15 @@ func readBack(t *testing.T, k *rig.Kafka, n int) {
 	}
 	copies := 0
 	for i, count := range seen {
-		if count == 0 {
+		switch {
+		case refused(i) && count > 0:
+			t.Fatalf("proposal %d was refused and is in the topic", i)
+		case refused(i):
+		case count == 0:
 			t.Fatalf("proposal %d is lost", i)
+		default:
+			copies += count - 1
 		}
-		copies += count - 1
 	}
 	t.Logf("%d proposals, %d copies, %d schema ids", n, copies, len(schemas))
 }

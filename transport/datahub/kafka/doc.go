@@ -8,6 +8,9 @@
 //	Emit ──► encode ──► room? ──► schema id known? ──yes──► franz-go's producer ──► settled ──► callback
 //	                                    └──no──► waits, in order, until the registry gave it
 //
+// The client fails many records for one: a batch is refused as a whole, and what waits behind the oldest is given up with
+// it. Those are sent again, so that each proposal fails by itself only.
+//
 // What is away at the start (broker, registry, both) only delays: proposals wait in the same bounded buffer until
 // message.timeout.ms is over, counted from their Emit. What an operator has to mend (a registry that refuses the
 // credentials or the schema) fails them at once instead.

@@ -45,6 +45,7 @@ type Emitter struct {
 	config   Config
 	logger   *zap.Logger
 	client   *kgo.Client
+	sender   *sender
 	registry *registry
 
 	room    *room
@@ -84,6 +85,7 @@ func New(config Config, o Options) (*Emitter, error) {
 		config: config, logger: o.Logger, client: client, registry: registry, waiting: newWaiting(), settler: newSettler(),
 		room: newRoom(config.Producer.MaxBufferedRecords, config.Producer.MaxBufferedBytes),
 	}
+	e.sender = newSender(client, config, e.sent)
 	if id := config.Registry.SchemaID; id != nil {
 		e.waiting.release(*id, e.send)
 	}
@@ -101,6 +103,9 @@ func newClient(config Config, o Options) (*kgo.Client, error) {
 	options = append(options,
 		// The emitter has the limits: its buffer holds also what waits for the registry and what callbacks are run for.
 		kgo.MaxBufferedRecords(math.MaxInt32), kgo.MaxBufferedBytes(math.MaxInt),
+		// What closes connections at once may be a load balancer before a broker that is away. Without this the client
+		// takes it for a wrong setting and fails all that it holds.
+		kgo.AlwaysRetryEOF(),
 	)
 	if config.Producer.Idempotent {
 		// Without it a record that was sent once is kept until the broker is back, however long that takes, and its
@@ -155,19 +160,18 @@ func (e *Emitter) queue(ctx context.Context, p mcp.Proposal, wait time.Duration,
 	return nil
 }
 
-// send hands a record to the client, once the schema's id is known.
+// send hands a record on, once the schema's id is known.
 func (e *Emitter) send(r *record) {
 	setID(r.value, e.waiting.id)
-	// No context: one that ends would take other records of its partition with it.
-	e.client.TryProduce(context.Background(), &kgo.Record{
-		Topic: e.config.Topic, Key: r.key, Value: r.value, Timestamp: r.at,
-	}, func(sent *kgo.Record, err error) {
-		if err != nil {
-			e.settle(r, Delivery{}, e.explain(r, err))
-			return
-		}
-		e.settle(r, Delivery{Topic: sent.Topic, Partition: sent.Partition, Offset: sent.Offset}, nil)
-	})
+	e.sender.send(r)
+}
+
+// sent settles a record that the client is done with.
+func (e *Emitter) sent(r *record, d Delivery, err error) {
+	if err != nil {
+		err = e.explain(r, err)
+	}
+	e.settle(r, d, err)
 }
 
 // settle has the callback run and gives the room back behind it, so that a Flush that returns has seen all callbacks.
@@ -185,7 +189,7 @@ const overhead = 128
 func (e *Emitter) explain(r *record, err error) error {
 	limit := e.config.Producer.MaxMessageBytes
 	switch {
-	case errors.Is(err, kgo.ErrRecordTimeout):
+	case errors.Is(err, kgo.ErrRecordTimeout), gaveUp(err) && r.isOver(e.config.Producer.MessageTimeout):
 		return &TimeoutError{After: e.config.Producer.MessageTimeout, Err: fmt.Errorf("the broker did not acknowledge it: %w", err)}
 	case errors.Is(err, kgo.ErrClientClosed):
 		return ErrClosed

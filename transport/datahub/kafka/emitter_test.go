@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/prefect-openlineage/listener/transport/datahub/kafka"
@@ -49,18 +50,25 @@ func inOrder(t *testing.T, broker string, n int) {
 		if id := r.Value[4]; id != 42 {
 			t.Fatalf("record %d has the schema id %d", i, id)
 		}
-		aspect, _ := decode(t, r.Value)["aspect"].(map[string]any)
-		text, _ := aspect["value"].([]byte)
-		_, number, _ := strings.Cut(strings.TrimSuffix(string(text), "}"), `"n": `)
-		k, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatalf("record %d: %s", i, text)
-		}
+		k := numberOf(t, r)
 		if before, seen := last[string(r.Key)]; seen && before >= k {
 			t.Fatalf("%s: proposal %d came behind %d", r.Key, k, before)
 		}
 		last[string(r.Key)] = k
 	}
+}
+
+// numberOf reads of a record which proposal it is.
+func numberOf(t *testing.T, r *kgo.Record) int {
+	t.Helper()
+	aspect, _ := decode(t, r.Value)["aspect"].(map[string]any)
+	text, _ := aspect["value"].([]byte)
+	_, number, _ := strings.Cut(strings.TrimSuffix(string(text), "}"), `"n": `)
+	k, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatalf("%s: %s", r.Key, text)
+	}
+	return k
 }
 
 func TestDeliveryNamesThePlace(t *testing.T) {

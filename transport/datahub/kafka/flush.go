@@ -78,6 +78,7 @@ func (e *Emitter) Close(ctx context.Context) error {
 		e.client.Close()
 		// The client settles what it holds on a goroutine of its own.
 		_ = e.room.settled(context.WithoutCancel(ctx)) // this context never ends
+		e.sender.wait()
 		e.settler.close()
 		e.registry.close()
 	})

@@ -72,11 +72,12 @@ var verdicts = map[*kerr.Error]verdict{
 	kerr.NetworkException:             {transport.Retry, transport.ReasonConnection, ""},
 }
 
-// clean says of an error that nothing was written for the record: the brokers refused it for itself, or it never left.
-func clean(err error) bool {
-	if errors.Is(err, kgo.ErrMaxBuffered) {
-		return true
-	}
+// clean says of an error that nothing was written for the record: the brokers refused it, or it never left.
+func clean(err error) bool { return errors.Is(err, kgo.ErrMaxBuffered) || Refused(err) }
+
+// Refused says of an error of the client's that brokers refused a batch for what is in it and wrote nothing. The client then
+// fails all that it holds for the partition, so it counts only for a record that travelled alone.
+func Refused(err error) bool {
 	code, ok := errors.AsType[*kerr.Error](err)
 	return ok && verdicts[code].outcome == transport.Permanent
 }
