@@ -13,6 +13,9 @@ const (
 	// firstBackoff and lastBackoff bound the wait after no answer, which doubles between them.
 	firstBackoff = 100 * time.Millisecond
 	lastBackoff  = 5 * time.Second
+	// grace is what a question has beyond the records' time. One that is put at its very end would fail for that alone,
+	// and the error would not say what was in the way all the time.
+	grace = 50 * time.Millisecond
 )
 
 // resolve asks the registry for the schema's id while records wait for it, until it is known or the emitter closes.
@@ -43,11 +46,11 @@ func (e *Emitter) resolve(ctx context.Context) {
 	}
 }
 
-// ask asks the registry once, and not for longer than the oldest record has time.
+// ask asks the registry once, and hardly longer than the oldest record has time.
 func (e *Emitter) ask(ctx context.Context, oldest time.Time) (uint32, error) {
 	if limit := e.config.Producer.MessageTimeout; limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, oldest.Add(limit))
+		ctx, cancel = context.WithDeadline(ctx, oldest.Add(limit+grace))
 		defer cancel()
 	}
 	return e.registry.schemaID(ctx)
