@@ -115,13 +115,24 @@ func (c *Client) Artifacts(ctx context.Context, f Filter) (Page[Artifact], error
 
 // CountArtifacts returns how many artifacts there are of a query.
 func (c *Client) CountArtifacts(ctx context.Context, q ArtifactQuery) (int, error) {
-	body, err := json.Marshal(struct {
+	return c.count(ctx, "artifacts", struct {
 		Artifacts ArtifactQuery `json:"artifacts"`
 	}{q})
+}
+
+// CountTaskRuns returns how many task runs a filter matches.
+func (c *Client) CountTaskRuns(ctx context.Context, f RunFilter) (int, error) {
+	return c.count(ctx, "task_runs", struct {
+		TaskRuns RunFilter `json:"task_runs"`
+	}{f})
+}
+
+func (c *Client) count(ctx context.Context, resource string, filter any) (int, error) {
+	body, err := json.Marshal(filter)
 	if err != nil {
-		return 0, fmt.Errorf("encoding the filter for artifacts: %w", err)
+		return 0, fmt.Errorf("encoding the filter for %s: %w", resource, err)
 	}
-	answer, err := c.send(ctx, request{method: http.MethodPost, path: "/artifacts/count", resource: "artifacts", body: body})
+	answer, err := c.send(ctx, request{method: http.MethodPost, path: "/" + resource + "/count", resource: resource, body: body})
 	if err != nil {
 		return 0, err
 	}

@@ -14,6 +14,7 @@ import (
 type RunLister interface {
 	FlowRuns(ctx context.Context, f Filter) (Page[FlowRun], error)
 	TaskRuns(ctx context.Context, f Filter) (Page[TaskRun], error)
+	CountTaskRuns(ctx context.Context, f RunFilter) (int, error)
 	// Version is the server's version, empty where it has none.
 	Version(ctx context.Context) (string, error)
 	// PageLimit is the most rows that the server gives in one page.

@@ -37,6 +37,7 @@ type Poller struct {
 	catchUp, sweeping slicer
 	short, day, late  *sweep
 	lag               lag
+	census            census
 }
 
 // NewPoller returns a poller that reads from api.
@@ -47,7 +48,7 @@ func NewPoller(api RunLister, cfg PollerConfig) *Poller {
 	if cfg.SweepPages <= 0 {
 		cfg.SweepPages = DefaultSweepPages
 	}
-	return &Poller{api: api, cfg: cfg, prober: newProber(api)}
+	return &Poller{api: api, cfg: cfg, prober: newProber(api), census: census{few: censusFew}}
 }
 
 // Poll reads what changed since cur: the runs that run now, those that ended, and of the open runs those that were
@@ -85,6 +86,9 @@ func (p *Poller) poll(ctx context.Context, cur Cursor, open OpenRuns, yield func
 		return err
 	}
 	r := newRound(p, cur, first.Now, known, open, yield)
+	if r.cur.SweptDay.IsZero() { // the server's clock or its database is another one
+		p.census.forget()
+	}
 	activeTasks := ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
 		return readActive(ctx, p.api, taskRunKind(p.api), emit)
 	})

@@ -30,6 +30,7 @@ func (r *round) startSlice(ctx context.Context, in span) *slice {
 		s.length = r.now.Sub(in.from)
 	}
 	var reading context.Context
+	looking := r.looking
 	s.ahead, reading = newFeeds(ctx)
 	s.flows = s.ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
 		if err := readEnded(ctx, r.p.api, flowRunKind(r.p.api), r.known.flowEnd, r.known, in, emit); err != nil {
@@ -38,9 +39,22 @@ func (r *round) startSlice(ctx context.Context, in span) *slice {
 		return r.readUnstartedFlows(ctx, in, emit)
 	})
 	s.tasks = s.ahead.start(reading, func(ctx context.Context, emit func(Changes) error) error {
-		return readEnded(ctx, r.p.api, taskRunKind(r.p.api), r.known.taskEnd, r.known, in, emit)
+		return r.readEndedTasks(ctx, in, looking, emit)
 	})
 	return s
+}
+
+// readEndedTasks reads the task runs that ended in a span. Those that are known to be stored are passed over where the
+// server can count them, but for the longest look back, which takes nothing on trust.
+func (r *round) readEndedTasks(ctx context.Context, in span, looking Look, emit func(Changes) error) error {
+	if !r.known.taskEnd || looking == LookDay {
+		return readEnded(ctx, r.p.api, taskRunKind(r.p.api), r.known.taskEnd, r.known, in, emit)
+	}
+	fresh := &unseen{api: r.p.api, census: &r.p.census, since: r.since, odd: looking == Look10m, emit: emit}
+	if err := fresh.read(ctx, in); err != nil {
+		return fmt.Errorf("finding ended runs: %w", err)
+	}
+	return nil
 }
 
 func readEnded[T run](ctx context.Context, api RunLister, of kind[T], filters bool, known features, in span, emit func(Changes) error) error {

@@ -131,6 +131,7 @@ func (w *world) tryPoll(ctx context.Context, open ...prefect.OpenRuns) (*sight, 
 		if c.Cursor != nil {
 			w.cur = *c.Cursor
 		}
+		w.poller.Stored(c, nil)
 		return nil
 	})
 	return s, err

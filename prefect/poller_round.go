@@ -18,6 +18,7 @@ type round struct {
 	now   time.Time // the server's clock at the beginning
 	cur   Cursor    // the position once what was read so far is stored
 	from  time.Time // where the read of what ended begins
+	since time.Time // when the last poll began
 	out   *portion
 
 	// flowRuns are those met whose task runs are still to be asked for ends without a time.
@@ -36,7 +37,7 @@ type round struct {
 func newRound(p *Poller, cur Cursor, now time.Time, known features, open OpenRuns, yield func(context.Context, Changes) error) *round {
 	cur = cur.begin(now, p.cfg.Lookback)
 	r := &round{
-		p: p, known: known, now: now, cur: cur, from: cur.from(now), out: newPortion(now, yield),
+		p: p, known: known, now: now, cur: cur, from: cur.from(now), since: cur.Ended, out: newPortion(now, yield),
 		active: make(map[uuid.UUID]time.Time), flowRuns: newIDSet(),
 		met: make(map[uuid.UUID]bool, len(open.FlowRuns)+len(open.TaskRuns)), open: open,
 	}

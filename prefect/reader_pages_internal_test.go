@@ -42,6 +42,7 @@ func (s *shelf) TaskRuns(_ context.Context, f Filter) (Page[TaskRun], error) {
 	return Page[TaskRun]{Rows: slices.Clone(rows[:min(f.Limit, len(rows))])}, nil
 }
 
+func (s *shelf) CountTaskRuns(context.Context, RunFilter) (int, error)   { return len(s.rows), nil }
 func (s *shelf) FlowRuns(context.Context, Filter) (Page[FlowRun], error) { return Page[FlowRun]{}, nil }
 func (s *shelf) Version(context.Context) (string, error)                 { return "", nil }
 func (s *shelf) PageLimit() int                                          { return s.most }

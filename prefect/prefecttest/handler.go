@@ -84,8 +84,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.answerList(w, r, parts[0])
-	case path == "artifacts/count" && r.Method == http.MethodPost:
-		s.answerCount(w, r, artifacts)
+	case len(parts) == 2 && slices.Contains(kinds, parts[0]) && parts[1] == "count" && r.Method == http.MethodPost:
+		s.answerCount(w, r, parts[0])
 	case len(parts) == 2 && slices.Contains(kinds, parts[0]):
 		s.answerRow(w, parts[0], parts[1])
 	default:

@@ -109,7 +109,7 @@ func newDaemon(ctx context.Context, o Options, done *cleanup) (*daemon, error) {
 	d.loop.Tasks = ingest.NewTaskWatch(store, metrics, log)
 	if o.Config.Hints {
 		d.hints = newHints(o, src, poller, recorder, registry, log)
-		d.loop.Hints = d.hints.named
+		d.loop.Hints, d.hints.follower.Tasks = d.hints.named, d.loop.Tasks
 	}
 	d.jobs = &backfillJobs{store: store, client: src.client, recorder: recorder, log: o.Log.Named("backfill")}
 	d.secrets = &secretsWatcher{

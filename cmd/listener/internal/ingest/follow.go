@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"github.com/prefect-openlineage/listener/prefect"
@@ -12,6 +13,8 @@ import (
 // RunReader reads runs by id, while polls go on.
 type RunReader interface {
 	Read(ctx context.Context, ids prefect.OpenRuns) (prefect.Changes, error)
+	// Stored hears which rows are stored, and which of their runs were left for later.
+	Stored(changes prefect.Changes, left []uuid.UUID)
 }
 
 // Follower reads the runs that events named, and tells of them at once. It never moves the cursor: whatever it misses is
@@ -20,7 +23,9 @@ type Follower struct {
 	Hints    *Hints
 	Runs     RunReader
 	Recorder *Recorder
-	Log      *zap.Logger
+	// Tasks notices where flow runs come without their task runs. Nil: nobody does.
+	Tasks *TaskWatch
+	Log   *zap.Logger
 }
 
 // Run follows until the context ends, which is no error. It returns an error only when nothing more can be stored.
@@ -71,6 +76,8 @@ func (f *Follower) look(ctx context.Context, runs prefect.OpenRuns) error {
 			return err
 		}
 	}
+	f.Runs.Stored(read, stored.Left)
+	f.Tasks.saw(read)
 	f.Hints.followed(read, read.Bad, stored)
 	return nil
 }

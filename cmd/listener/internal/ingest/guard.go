@@ -102,6 +102,9 @@ func (g *Guard) Poll(ctx context.Context, cur prefect.Cursor, open prefect.OpenR
 	return err
 }
 
+// Stored passes on what is stored.
+func (g *Guard) Stored(changes prefect.Changes, left []uuid.UUID) { g.Poller.Stored(changes, left) }
+
 func (g *Guard) due() bool {
 	return g.looked.IsZero() || g.doubt || time.Since(g.looked) >= guardEvery
 }

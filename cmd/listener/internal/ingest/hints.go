@@ -25,6 +25,11 @@ const (
 	// When less than one in behindLook of the runs that were looked for came, the server is behind with its own work: the
 	// pause is twice as long then, so as not to keep it from that.
 	behindLook = 4
+	// A server that is busy for long is not to be kept busy by being watched: quickLooks can be made as fast as these allow, and
+	// then one in steadyLook, which is also how fast the right to quick ones comes back. A burst of some hundred runs is
+	// over before.
+	quickLooks = 45
+	steadyLook = 2500 * time.Millisecond
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
 	// Servers keep few events for a listener and throw away without a word what is more. So after as many events as burst
@@ -52,6 +57,7 @@ type Hints struct {
 	trust     trust
 	first     time.Time // when the first was named of those that were never looked for; zero: there is none
 	looked    time.Time // when runs were last read by id
+	quick     float64   // how many such reads could be made at once after it
 	full      bool      // that read brought many
 	asked     int       // and it looked for so many
 	behind    bool      // of which it brought few
@@ -189,6 +195,7 @@ func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 	if wait := h.next().Sub(now); wait > 0 {
 		return prefect.OpenRuns{}, wait
 	}
+	h.quick = min(h.quick+now.Sub(h.looked).Seconds()/steadyLook.Seconds(), quickLooks) - 1
 	h.looked = now
 	for id, r := range h.runs {
 		if now.Sub(r.since) > hintPatience {
@@ -213,6 +220,9 @@ func (h *Hints) next() time.Time {
 	}
 	if vain > 0 {
 		pause = max(pause, min(longestLook, h.every<<min(vain, 10)))
+	}
+	if h.quick < 1 {
+		pause = max(pause, time.Duration((1-h.quick)*float64(steadyLook)))
 	}
 	if h.first.IsZero() {
 		return h.looked.Add(pause)
@@ -260,8 +270,8 @@ func (h *Hints) unread(c prefect.Changes) prefect.Changes {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	fresh := func(id uuid.UUID, s *prefect.State) bool { return s.Timestamp.After(h.seen.get(id).read) }
-	c.FlowRuns = slices.DeleteFunc(c.FlowRuns, func(r prefect.FlowRun) bool { return !fresh(r.ID, r.State) })
-	c.TaskRuns = slices.DeleteFunc(c.TaskRuns, func(r prefect.TaskRun) bool { return !fresh(r.ID, r.State) })
+	c.FlowRuns = slices.DeleteFunc(slices.Clone(c.FlowRuns), func(r prefect.FlowRun) bool { return !fresh(r.ID, r.State) })
+	c.TaskRuns = slices.DeleteFunc(slices.Clone(c.TaskRuns), func(r prefect.TaskRun) bool { return !fresh(r.ID, r.State) })
 	return c
 }
 

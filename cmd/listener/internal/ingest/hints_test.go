@@ -428,3 +428,28 @@ func TestHintMetrics(t *testing.T) {
 		}
 	})
 }
+
+// A server that is busy for long is not kept busy by being watched; after a rest it is watched as closely as before.
+func TestHintsWatchABusyServerWithPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		flow := r.run()
+		looks := func(d time.Duration) int {
+			before := r.prefect.Count("/task_runs/filter")
+			for i := range int(d / (100 * time.Millisecond)) {
+				r.complete(r.task(flow, fmt.Sprint("busy", before, i)))
+				time.Sleep(100 * time.Millisecond)
+			}
+			return r.prefect.Count("/task_runs/filter") - before
+		}
+		first := looks(20 * time.Second)
+		looks(40 * time.Second)
+		later := looks(20 * time.Second)
+		time.Sleep(3 * time.Minute)
+		again := looks(20 * time.Second)
+		if first < 30 || later > first*2/3 || again < 30 {
+			t.Errorf("%d lists of task runs in the first 20 s, %d after a minute, %d after a rest", first, later, again)
+		}
+	})
+}

@@ -33,6 +33,8 @@ const (
 type Poller interface {
 	Poll(ctx context.Context, cursor prefect.Cursor, open prefect.OpenRuns,
 		yield func(context.Context, prefect.Changes) error) error
+	// Stored hears which rows are stored, and which of their runs were left for later.
+	Stored(changes prefect.Changes, left []uuid.UUID)
 }
 
 // Positions is what the loop keeps in the store.
@@ -203,6 +205,7 @@ func (l *Loop) poll(ctx context.Context) error {
 			return err
 		}
 		l.alive(0)
+		l.Poller.Stored(changes, stored.Left)
 		l.Hints.polled(changes, stored)
 		l.Tasks.saw(changes)
 		l.now = changes.Now

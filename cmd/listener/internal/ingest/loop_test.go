@@ -40,6 +40,8 @@ func (p *poller) Poll(ctx context.Context, cur prefect.Cursor, open prefect.Open
 	return yield(ctx, changes)
 }
 
+func (p *poller) Stored(prefect.Changes, []uuid.UUID) {}
+
 func quiet(prefect.Cursor, prefect.OpenRuns) (prefect.Changes, error) {
 	now := time.Now()
 	return prefect.Changes{Now: now, Cursor: &prefect.Cursor{Ended: now}}, nil
@@ -251,6 +253,8 @@ func (p *bigPoller) Poll(ctx context.Context, _ prefect.Cursor, _ prefect.OpenRu
 	}
 	return nil
 }
+
+func (p *bigPoller) Stored(prefect.Changes, []uuid.UUID) {}
 
 // shrinking is a room that is full after so many looks, until it is emptied.
 type shrinking struct{ looks atomic.Int64 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,12 +43,13 @@ type TaskMemory interface {
 // TaskWatch notices that flow runs come and their task runs don't. Prefect writes flow runs down itself, and task runs from
 // events that the flows' processes send: where that channel is broken, flows run well and their task runs are nowhere to
 // be read. Nothing says how many task runs a flow run had, so the watch goes by habit: by flows of which every run had
-// some. It belongs to the loop. A nil TaskWatch notices nothing.
+// some. It is safe for use by several goroutines. A nil TaskWatch notices nothing.
 type TaskWatch struct {
 	store   TaskMemory
 	metrics *Metrics
 	log     *zap.Logger
 
+	mu       sync.Mutex
 	habits   map[uuid.UUID]*habit
 	began    time.Time               // runs that started earlier may have had task runs that this process has not seen
 	seen     map[uuid.UUID]time.Time // flow runs with task runs, by when one was last read
@@ -90,11 +92,13 @@ func (w *TaskWatch) load(ctx context.Context) error {
 	return nil
 }
 
-// saw takes note of what a poll read.
+// saw takes note of what was read.
 func (w *TaskWatch) saw(c prefect.Changes) {
 	if w == nil {
 		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.began.IsZero() {
 		w.began = c.Now
 	}
@@ -136,6 +140,8 @@ func (w *TaskWatch) judge(ctx context.Context, now time.Time) error {
 	if w == nil {
 		return nil
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, run := range w.due(now) {
 		w.judgeRun(run, now)
 	}
