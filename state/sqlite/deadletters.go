@@ -224,6 +224,9 @@ func (g *settling) revive(row deliveryRow) (int, error) {
 		return 0, err
 	}
 	g.pending[row.dest]++
+	if err := g.holdFollowing(row); err != nil {
+		return 0, err
+	}
 	if err := g.holdLane(row.dest, row.lane); err != nil {
 		return 0, err
 	}
@@ -242,6 +245,21 @@ func (g *settling) revive(row deliveryRow) (int, error) {
 		return err
 	})
 	return revived, err
+}
+
+// holdFollowing makes the same event wait in the destinations right after this one in its group. There it is pending where
+// the group was formed after this one had it as a dead letter.
+func (g *settling) holdFollowing(row deliveryRow) error {
+	next, err := g.following(row.dest)
+	if err != nil {
+		return err
+	}
+	for _, dest := range next {
+		if _, err := g.exec(`UPDATE deliveries SET state = 0 WHERE seq = ? AND dest = ? AND state = 1`, row.seq, dest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forgetLetter removes what was kept of a dead letter beside its row.

@@ -10,17 +10,18 @@ import (
 )
 
 var groupTests = map[string]func(t *testing.T, rig Rig){
-	"one after the other":                         testChain,
-	"a dead letter skips the rest":                testChainDead,
-	"a skipped event skips the rest":              testChainSkipped,
-	"a replay brings the skipped ones back":       testChainReplay,
-	"a drop forgets the skipped ones":             testChainDrop,
-	"a replay keeps the later member's order":     testChainReplayOrder,
-	"who never gets an event holds nobody":        testChainAbsent,
-	"a group that is dissolved frees its members": testChainDissolved,
-	"a group that is formed holds its members":    testChainFormed,
-	"a group that is turned round":                testChainTurned,
-	"a group that can't be":                       testChainImpossible,
+	"a replay goes before in a group formed since": testReplayInLaterGroup,
+	"one after the other":                          testChain,
+	"a dead letter skips the rest":                 testChainDead,
+	"a skipped event skips the rest":               testChainSkipped,
+	"a replay brings the skipped ones back":        testChainReplay,
+	"a drop forgets the skipped ones":              testChainDrop,
+	"a replay keeps the later member's order":      testChainReplayOrder,
+	"who never gets an event holds nobody":         testChainAbsent,
+	"a group that is dissolved frees its members":  testChainDissolved,
+	"a group that is formed holds its members":     testChainFormed,
+	"a group that is turned round":                 testChainTurned,
+	"a group that can't be":                        testChainImpossible,
 }
 
 func testChain(t *testing.T, rig Rig) {
@@ -182,4 +183,17 @@ func testChainImpossible(t *testing.T, rig Rig) {
 	if w.status("one").Parked {
 		t.Error("a list that was refused changed the destinations")
 	}
+}
+
+// testReplayInLaterGroup has a dead letter at a destination that another one is put behind while it still waits for its turn.
+func testReplayInLaterGroup(t *testing.T, rig Rig) {
+	w := newWorld(t, rig, dests("one", "two")...)
+	w.say(starts("etl")...)
+	w.settle("one", state.Dead, "etl START")
+	w.register(chain("one", "two")...)
+	w.due("two", "etl START")
+	w.replay("one")
+	w.due("two")
+	w.deliver("one", "etl START")
+	w.due("two", "etl START")
 }
