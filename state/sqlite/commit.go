@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/prefect-openlineage/listener/state"
 )
 
@@ -14,13 +12,17 @@ import (
 func (s *Store) Commit(ctx context.Context, batch state.Batch) (state.Committed, error) {
 	var committed state.Committed
 	err := s.write(ctx, "storing a batch", func(t *tx) error {
-		for _, told := range batch.Told {
-			if err := t.putTold(told); err != nil {
-				return fmt.Errorf("ledger entry of run %s: %w", told.ID, err)
-			}
+		if err := t.findLanes(batch); err != nil {
+			return fmt.Errorf("numbers of runs: %w", err)
+		}
+		if err := t.putTold(batch.Told); err != nil {
+			return err
 		}
 		if err := t.putEdges(batch); err != nil {
 			return fmt.Errorf("dataset edges: %w", err)
+		}
+		if err := t.putJobs(); err != nil {
+			return err
 		}
 		var err error
 		if committed, err = t.enqueue(batch); err != nil {
@@ -60,12 +62,4 @@ func (s *Store) Cursor(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("reading cursor %s: %w", name, err)
 	}
 	return value, nil
-}
-
-// jobOf returns the number of the job that a run's ledger entry names; 0: none.
-func (t *tx) jobOf(run uuid.UUID) (int64, error) {
-	var job int64
-	_, err := t.get(`SELECT coalesce(t.job, 0) FROM told t JOIN lanes l ON l.lane = t.lane WHERE l.run = ?`,
-		[]any{run[:]}, &job)
-	return job, err
 }

@@ -28,10 +28,14 @@ func (t *tx) enqueue(batch state.Batch) (state.Committed, error) {
 	if err := t.weighOutbox(); err != nil {
 		return committed, err
 	}
+	f, err := newFilling(t)
+	if err != nil {
+		return committed, err
+	}
 	added := map[int64]int64{}
 	var events, bytes int64
 	for _, event := range batch.Events {
-		place, err := t.place(event, targets, batch)
+		place, err := f.place(event, targets, batch)
 		if err != nil {
 			return committed, fmt.Errorf("%s of run %s: %w", event.Type, event.Run, err)
 		}
@@ -43,17 +47,17 @@ func (t *tx) enqueue(batch state.Batch) (state.Committed, error) {
 		if len(place.dests) == 0 {
 			continue
 		}
-		seq, size, err := t.putEvent(event, place)
+		size, err := f.event(event, place)
 		if err != nil {
 			return committed, fmt.Errorf("%s of run %s: %w", event.Type, event.Run, err)
 		}
-		events, bytes, committed.LastSeq = events+1, bytes+size, seq
+		events, bytes, committed.LastSeq = events+1, bytes+size, f.last
 		for _, d := range place.dests {
-			if err := t.putDelivery(seq, d, event, place); err != nil {
-				return committed, fmt.Errorf("delivery of run %s: %w", event.Run, err)
-			}
 			added[d.number]++
 		}
+	}
+	if err := f.flush(); err != nil {
+		return committed, err
 	}
 	for number, n := range added {
 		if _, err := t.exec(`UPDATE destinations SET pending = pending + ? WHERE dest = ?`, n, number); err != nil {
@@ -114,7 +118,7 @@ func pick(all []destination, names []string) ([]destination, error) {
 // placing says where an event goes.
 type placing struct {
 	lane     int64
-	ancestor any // lane number or NULL
+	ancestor *int64 // nil: none
 	fresh    bool
 	dests    []destination
 }
@@ -125,41 +129,43 @@ func (p placing) goesTo(number sql.NullInt64) bool {
 }
 
 // place finds out which of the targets have not been given the event yet, and notes that they are.
-func (t *tx) place(event adapter.Event, targets []destination, batch state.Batch) (placing, error) {
-	lane, err := t.lane(event.Run)
+func (f *filling) place(event adapter.Event, targets []destination, batch state.Batch) (placing, error) {
+	lane, err := f.lane(event.Run)
 	if err != nil {
 		return placing{}, err
 	}
 	p := placing{lane: lane}
 	if event.Ancestor != uuid.Nil && event.Ancestor != event.Run {
-		above, err := t.lane(event.Ancestor)
+		above, err := f.lane(event.Ancestor)
 		if err != nil {
 			return placing{}, err
 		}
-		p.ancestor, t.cache.ancestors[above] = above, true
+		p.ancestor, f.cache.ancestors[above] = &above, true
 	}
-	key := []any{lane, string(event.Type), nanos(event.Time)}
-	// Nearly every event is new: this tells, and notes it, at once.
-	added, err := t.exec(`INSERT INTO keys (lane, type, time, given, said) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (lane, type, time) DO NOTHING`, append(slices.Clip(key), notNil(numbers(nil, targets)), t.now)...)
+	key := eventKey{lane, event.Type, nanos(event.Time)}
+	unknown, err := f.note(key, numbers(nil, targets))
 	if err != nil {
 		return placing{}, err
 	}
-	if added > 0 {
+	if unknown {
 		p.fresh, p.dests = true, targets
 		return p, nil
 	}
-	var given bits
-	if _, err := t.get(`SELECT given FROM keys WHERE lane = ? AND type = ? AND time = ?`, key, (*[]byte)(&given)); err != nil {
+	if err := f.flush(); err != nil {
 		return placing{}, err
 	}
-	p.dests, err = t.wanting(event, lane, given, targets, batch)
+	where := []any{key.lane, string(key.kind), key.time}
+	var given bits
+	if _, err := f.get(`SELECT given FROM keys WHERE lane = ? AND type = ? AND time = ?`, where, (*[]byte)(&given)); err != nil {
+		return placing{}, err
+	}
+	p.dests, err = f.wanting(event, lane, given, targets, batch)
 	if err != nil || len(p.dests) == 0 {
 		return p, err
 	}
 	p.fresh = true
-	_, err = t.exec(`UPDATE keys SET given = ?4 WHERE lane = ?1 AND type = ?2 AND time = ?3`,
-		append(slices.Clip(key), notNil(numbers(given, p.dests)))...)
+	_, err = f.exec(`UPDATE keys SET given = ?4 WHERE lane = ?1 AND type = ?2 AND time = ?3`,
+		append(where, notNil(numbers(given, p.dests)))...)
 	return p, err
 }
 
@@ -198,35 +204,4 @@ func (t *tx) wanting(event adapter.Event, lane int64, given bits, targets []dest
 		wanting = append(wanting, d)
 	}
 	return wanting, nil
-}
-
-// putEvent stores the event's body and returns its place in the outbox and its size there.
-func (t *tx) putEvent(event adapter.Event, p placing) (seq, size int64, err error) {
-	codec, body := plain, notNil(event.Body)
-	if t.packs {
-		if codec, body, err = t.w.pack.pack(event.Body); err != nil {
-			return 0, 0, err
-		}
-	}
-	seq, err = t.insert(`INSERT INTO events
-		(lane, ancestor, first, type, time, run_id, namespace, name, enqueued, codec, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		p.lane, p.ancestor, event.First, string(event.Type), nanos(event.Time),
-		event.Job.RunID[:], event.Job.Namespace, event.Job.Name, t.now, codec, body)
-	return seq, int64(len(body)), err
-}
-
-// putDelivery stores a row that is ready at once unless an older row of its run, the first event of its ancestor, or
-// the destination before it in its group still has the event before it.
-func (t *tx) putDelivery(seq int64, d destination, event adapter.Event, p placing) error {
-	_, err := t.exec(`INSERT INTO deliveries (seq, dest, lane, ancestor, first, state)
-		VALUES (?1, ?2, ?3, ?4, ?5, NOT (
-			EXISTS (SELECT 1 FROM deliveries WHERE dest = ?2 AND lane = ?3 AND state < 2)
-			OR EXISTS (SELECT 1 FROM deliveries WHERE dest = ?2 AND lane = ?4 AND first = 1 AND state < 2)
-			OR ?6))`,
-		seq, d.number, p.lane, p.ancestor, event.First, p.goesTo(d.after))
-	if err != nil || !event.First || t.cache.childless(p.lane) {
-		return err
-	}
-	return t.holdChildren(d.number, p.lane)
 }

@@ -18,7 +18,7 @@ func (s *Store) Queries() []string {
 
 // Plan returns how SQLite would run a query, step by step.
 func (s *Store) Plan(ctx context.Context, query string) ([]string, error) {
-	rows, err := s.writer.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, toldBatch)...)
+	rows, err := s.writer.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, 2*toldBatch)...) // more than any has
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -12,11 +13,9 @@ import (
 	"github.com/prefect-openlineage/listener/adapter"
 )
 
-const putTold = `INSERT INTO told (lane, kind, run_id, job, parent_run, parent_job, root_run, root_job, ancestor, facets,
-	flow_run, flow, deployment, phase, started, end_type, ended, inferred, missed, named, said, touched, ruling)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-	CASE WHEN ?14 > 0 THEN ?21 END, ?21, ?22)
-ON CONFLICT (lane) DO UPDATE SET kind = excluded.kind, run_id = excluded.run_id, job = excluded.job,
+var putTold = newBulk(`INSERT INTO told (lane, kind, run_id, job, parent_run, parent_job, root_run, root_job, ancestor, facets,
+	flow_run, flow, deployment, phase, started, end_type, ended, inferred, missed, named, said, touched, ruling)`, 23,
+	` ON CONFLICT (lane) DO UPDATE SET kind = excluded.kind, run_id = excluded.run_id, job = excluded.job,
 	parent_run = excluded.parent_run, parent_job = excluded.parent_job, root_run = excluded.root_run,
 	root_job = excluded.root_job, ancestor = excluded.ancestor, facets = excluded.facets,
 	flow_run = excluded.flow_run, flow = excluded.flow, deployment = excluded.deployment,
@@ -24,46 +23,65 @@ ON CONFLICT (lane) DO UPDATE SET kind = excluded.kind, run_id = excluded.run_id,
 	inferred = excluded.inferred, missed = excluded.missed, named = excluded.named, ruling = excluded.ruling,
 	said = coalesce(said, excluded.said),
 	touched = CASE WHEN phase IS excluded.phase AND end_type IS excluded.end_type AND ended IS excluded.ended
-		THEN touched ELSE excluded.touched END`
+		THEN touched ELSE excluded.touched END`)
 
-// putTold writes one entry of the ledger and what it says of the job's last run.
-func (t *tx) putTold(told adapter.Told) error {
+// putTold writes entries of the ledger and notes what they say of their jobs' last runs.
+func (t *tx) putTold(entries []adapter.Told) error {
+	var values []any
+	for i := range entries {
+		entry := &entries[i]
+		job, err := t.job(entry.Run)
+		if err == nil {
+			values, err = t.appendTold(values, entry, job)
+		}
+		if err != nil {
+			return fmt.Errorf("ledger entry of run %s: %w", entry.ID, err)
+		}
+		t.cache.jobOf[entry.ID] = job
+		job.told(entry)
+		if len(values) == putTold.width*bulkRows || i == len(entries)-1 {
+			if err := t.insertAll(putTold, values); err != nil {
+				return fmt.Errorf("ledger entries up to that of run %s: %w", entry.ID, err)
+			}
+			values = values[:0]
+		}
+	}
+	return nil
+}
+
+// appendTold appends an entry's columns.
+func (t *tx) appendTold(values []any, told *adapter.Told, job *jobRow) ([]any, error) {
 	lane, err := t.lane(told.ID)
 	if err != nil {
-		return err
-	}
-	job, err := t.job(told.Run)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	parent, err := t.reference(told.Parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	root, err := t.reference(told.Root)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	facets, err := t.facetsOf(told.JobFacets)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var runID any
+	var runID, endType, said any
 	if told.Run.RunID != told.ID {
 		runID = told.Run.RunID[:]
 	}
-	var endType any
 	end := stamp(told.End)
 	if told.EndType != "" {
 		endType, end = string(told.EndType), sql.NullInt64{Int64: nanos(told.End), Valid: true}
 	}
-	if _, err := t.exec(putTold, lane, int(told.Kind), runID, job, parent.run, parent.job, root.run, root.job,
-		blob(told.Ancestor), facets, blob(told.FlowRunID), blob(told.FlowID), blob(told.DeploymentID), int(told.Phase),
-		stamp(told.Start), endType, end, told.Inferred, stamp(told.Missed), fingerprint(told.Named), t.now,
-		int(told.Ruling)); err != nil {
-		return err
+	if told.Phase != adapter.Unsaid {
+		said = t.now
 	}
-	return t.lastRun(job, told)
+	return append(values, lane, int(told.Kind), runID, job.sqlNumber(), parent.run, parent.job, root.run, root.job,
+		blob(told.Ancestor), facets, blob(told.FlowRunID), blob(told.FlowID), blob(told.DeploymentID), int(told.Phase),
+		stamp(told.Start), endType, end, told.Inferred, stamp(told.Missed), fingerprint(told.Named), said, t.now,
+		int(told.Ruling)), nil
 }
 
 // fingerprint keeps the bits of a fingerprint; zero is NULL.
@@ -80,22 +98,41 @@ func (t *tx) reference(ref *adapter.RunRef) (reference, error) {
 		return reference{}, nil
 	}
 	job, err := t.namedJob(*ref)
-	return reference{run: ref.RunID[:], job: job}, err
+	return reference{run: ref.RunID[:], job: job.sqlNumber()}, err
 }
 
-// lastRun keeps each job's latest run that was told about and its latest event, by the events' own times.
-func (t *tx) lastRun(job any, told adapter.Told) error {
-	if job == nil || told.Phase == adapter.Unsaid || told.Ruling.Silent() {
-		return nil
+// told notes the job's latest run that was told about and its latest event, by the events' own times.
+func (j *jobRow) told(entry *adapter.Told) {
+	if j == nil || entry.Phase == adapter.Unsaid || entry.Ruling.Silent() {
+		return
 	}
-	kind, when := adapter.Start, told.Start
-	if told.Phase == adapter.Ended {
-		kind, when = told.EndType, told.End
+	kind, when := adapter.Start, nanos(entry.Start)
+	if entry.Phase == adapter.Ended {
+		kind, when = entry.EndType, nanos(entry.End)
 	}
-	_, err := t.exec(`UPDATE jobs SET kind = ?2, last_run = ?3, last_type = ?4, last_time = ?5
-		WHERE job = ?1 AND (last_time IS NULL OR last_time <= ?5 OR last_run = ?3)`,
-		job, int(told.Kind), told.ID[:], string(kind), nanos(when))
-	return err
+	if j.lastTime.Valid && j.lastTime.Int64 > when && !bytes.Equal(j.last.run, entry.ID[:]) {
+		return
+	}
+	j.lastTime, j.changed = sql.NullInt64{Int64: when, Valid: true}, true
+	j.last = lastRun{run: entry.ID[:], kind: int(entry.Kind), eventType: string(kind)}
+}
+
+// putJobs writes what the transaction has learned of jobs.
+func (t *tx) putJobs() error {
+	for _, job := range t.cache.jobs {
+		if job.changed {
+			if _, err := t.exec(`UPDATE jobs SET kind = ?2, last_run = ?3, last_type = ?4, last_time = ?5 WHERE job = ?1`,
+				job.number, job.last.kind, job.last.run, job.last.eventType, job.lastTime); err != nil {
+				return fmt.Errorf("last run of job %d: %w", job.number, err)
+			}
+		}
+		if job.good != nil {
+			if err := t.putGood(job); err != nil {
+				return fmt.Errorf("datasets of job %d: %w", job.number, err)
+			}
+		}
+	}
+	return nil
 }
 
 const toldColumns = `l.run, t.kind, t.run_id, j.namespace, j.name, t.parent_run, p.namespace, p.name,

@@ -13,6 +13,7 @@ func Run(t *testing.T, rig Rig) {
 		{"last good runs", goodTests},
 		{"open runs", openRunTests},
 		{"outbox", outboxTests},
+		{"portions", portionTests},
 		{"order", orderTests},
 		{"attempts", attemptTests},
 		{"groups", groupTests},
