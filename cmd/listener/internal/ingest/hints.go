@@ -28,8 +28,8 @@ const (
 	// A server that is busy for long is not to be kept busy by being watched: quickLooks can be made as fast as these allow, and
 	// then one in steadyLook, which is also how fast the right to quick ones comes back. A burst of some hundred runs is
 	// over before.
-	quickLooks = 45
-	steadyLook = 2500 * time.Millisecond
+	quickLooks = 40
+	steadyLook = 4 * time.Second
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
 	// Servers keep few events for a listener and throw away without a word what is more. So after as many events as burst
@@ -195,7 +195,7 @@ func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 	if wait := h.next().Sub(now); wait > 0 {
 		return prefect.OpenRuns{}, wait
 	}
-	h.quick = min(h.quick+now.Sub(h.looked).Seconds()/steadyLook.Seconds(), quickLooks) - 1
+	h.quick = h.quickAt(now) - 1
 	h.looked = now
 	for id, r := range h.runs {
 		if now.Sub(r.since) > hintPatience {
@@ -204,6 +204,11 @@ func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 		}
 	}
 	return h.pick(now), 0
+}
+
+// quickAt is how many looks could be made one after the other at a time. The hints are locked.
+func (h *Hints) quickAt(now time.Time) float64 {
+	return min(h.quick+now.Sub(h.looked).Seconds()/steadyLook.Seconds(), quickLooks)
 }
 
 // next is when runs are to be read next.

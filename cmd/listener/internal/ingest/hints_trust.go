@@ -12,6 +12,8 @@ const (
 	SlowInterval = 30 * time.Second
 	// busyFactor is how many times as long as usual it is while so much goes on that events may have been lost.
 	busyFactor = 2
+	// patientFactor is that for a server that is busy for long.
+	patientFactor = 5
 	// takesEffect is how long a websocket has to be open for a poll to be the one after which nothing is unheard.
 	takesEffect = time.Second
 	// eventLag is how long after its state an event may come.
@@ -125,6 +127,8 @@ func (h *Hints) pace(usual time.Duration) time.Duration {
 	reliable := h.trust.reliable(now)
 	pace := usual
 	switch {
+	case reliable && h.busy.After(now) && h.quickAt(now) < 1:
+		pace = patientFactor * usual
 	case reliable && h.busy.After(now):
 		pace = busyFactor * usual
 	case reliable:
