@@ -51,6 +51,8 @@ func TestPrefectAnswersOddly(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // a poll that was under way may still pass
 		position := w.daemon.metric("cursor_timestamp_seconds")
 		w.finish(running...)
+		moves := time.Unix(int64(position)+2, 0) // positions are whole seconds, so by then a wrong one shows
+		w.eventually(20*time.Second, "Prefect's clock has gone on", func() bool { return w.now().After(moves) })
 		faulted(w.server.Count("/task_runs/filter") + 2)
 		if now := w.daemon.metric("cursor_timestamp_seconds"); now != position {
 			t.Errorf("%s: the position went from %.3f to %.3f", odd.what, position, now)
