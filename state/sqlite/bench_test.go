@@ -36,7 +36,7 @@ func backlog(t testing.TB, path string, rows int) {
 		fmt.Sprintf(`INSERT INTO events (seq, lane, first, type, time, run_id, namespace, name, enqueued, codec, body)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			SELECT i, (i + 1) / 2, i %% 2, CASE i %% 2 WHEN 1 THEN 'START' ELSE 'COMPLETE' END, i, randomblob(16), 'test', 'etl', i, 0, ?1 FROM n`, rows),
-		`INSERT INTO deliveries (seq, dest, lane, first, state) SELECT seq, 1, lane, first, first FROM events`,
+		`INSERT INTO deliveries (seq, dest, lane, first, state, ready) SELECT seq, 1, lane, first, 0, first FROM events`,
 		`UPDATE destinations SET pending = (SELECT count(*) FROM deliveries)`,
 		`UPDATE totals SET events = (SELECT count(*) FROM events), bytes = 600 * (SELECT count(*) FROM events)`,
 		"COMMIT", "PRAGMA wal_checkpoint(TRUNCATE)",

@@ -52,11 +52,11 @@ func (s *Store) Claim(ctx context.Context, destination string, now time.Time, li
 // Three queries, each straight down one index: never tried, tried and due again, and due impossibly late.
 const (
 	dueFresh = `SELECT d.seq, l.run FROM deliveries d JOIN lanes l ON l.lane = d.lane
-		WHERE d.dest = ? AND d.state = 1 AND d.due = 0 ORDER BY d.seq`
+		WHERE d.dest = ? AND d.ready = 1 AND d.due = 0 ORDER BY d.seq`
 	dueAgain = `SELECT d.seq, l.run FROM deliveries d JOIN lanes l ON l.lane = d.lane
-		WHERE d.dest = ? AND d.state = 1 AND d.due > 0 AND d.due <= ? ORDER BY d.due, d.seq`
+		WHERE d.dest = ? AND d.ready = 1 AND d.due > 0 AND d.due <= ? ORDER BY d.due, d.seq`
 	dueNever = `SELECT d.seq, l.run FROM deliveries d JOIN lanes l ON l.lane = d.lane
-		WHERE d.dest = ? AND d.state = 1 AND d.due > 0 AND d.due > ? ORDER BY d.due DESC, d.seq`
+		WHERE d.dest = ? AND d.ready = 1 AND d.due > 0 AND d.due > ? ORDER BY d.due DESC, d.seq`
 )
 
 // dueRows returns the places of the first due rows. Each query gives at most limit, and the lowest of all are taken.

@@ -219,7 +219,7 @@ func (g *settling) revive(row deliveryRow) (int, error) {
 	if err := g.forgetTries(row); err != nil {
 		return 0, err
 	}
-	if _, err := g.exec(`UPDATE deliveries SET state = 0, due = 0, attempts = 0 WHERE seq = ? AND dest = ?`,
+	if _, err := g.exec(`UPDATE deliveries SET state = 0, ready = 0, due = 0, attempts = 0 WHERE seq = ? AND dest = ?`,
 		row.seq, row.dest); err != nil {
 		return 0, err
 	}
@@ -255,7 +255,7 @@ func (g *settling) holdFollowing(row deliveryRow) error {
 		return err
 	}
 	for _, dest := range next {
-		if _, err := g.exec(`UPDATE deliveries SET state = 0 WHERE seq = ? AND dest = ? AND state = 1`, row.seq, dest); err != nil {
+		if _, err := g.exec(`UPDATE deliveries SET ready = 0 WHERE seq = ? AND dest = ? AND state < 2 AND ready = 1`, row.seq, dest); err != nil {
 			return err
 		}
 	}

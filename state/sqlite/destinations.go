@@ -107,10 +107,10 @@ func (t *tx) putAfter(dest, after int64) error {
 	if err != nil || changed == 0 {
 		return err
 	}
-	if _, err := t.exec(`UPDATE deliveries SET state = 0 WHERE dest = ? AND state < 2 AND state = 1`, dest); err != nil {
+	if _, err := t.exec(`UPDATE deliveries SET ready = 0 WHERE dest = ? AND state < 2 AND ready = 1`, dest); err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE deliveries AS d SET state = 1 WHERE d.dest = ?1 AND d.state < 2 AND `+unblocked, dest)
+	_, err = t.exec(`UPDATE deliveries AS d SET ready = 1 WHERE d.dest = ?1 AND d.state < 2 AND `+unblocked, dest)
 	return err
 }
 

@@ -10,7 +10,7 @@ var (
 	putKeys   = newBulk(`INSERT INTO keys (lane, type, time, given, said)`, 5, ``)
 	putEvents = newBulk(`INSERT INTO events
 		(seq, lane, ancestor, first, type, time, run_id, namespace, name, enqueued, codec, body)`, 12, ``)
-	putDeliveries = newBulk(`INSERT INTO deliveries (seq, dest, lane, ancestor, first, state)`, 6, ``)
+	putDeliveries = newBulk(`INSERT INTO deliveries (seq, dest, lane, ancestor, first, state, ready)`, 7, ``)
 )
 
 // filling gathers the rows that a transaction adds to the outbox, so that they are written several at a time. What is
@@ -106,7 +106,7 @@ func (f *filling) delivery(d destination, event adapter.Event, p placing) error 
 		return err
 	}
 	ready := !held && !p.goesTo(d.after)
-	f.deliveries = append(f.deliveries, f.last, d.number, p.lane, sqlLane(p.ancestor), event.First, ready)
+	f.deliveries = append(f.deliveries, f.last, d.number, p.lane, sqlLane(p.ancestor), event.First, 0, ready)
 	f.pending[here] = true
 	if !event.First {
 		return nil

@@ -2,10 +2,14 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/prefect-openlineage/listener/state"
 	"github.com/prefect-openlineage/listener/state/sqlite"
 )
 
@@ -72,4 +76,50 @@ func TestMigrationGoesOn(t *testing.T) {
 	}
 	files["0002_two.sql"] = "CREATE TABLE b (x);"
 	must(t, sqlite.Migrate(t.Context(), db, steps(files), 1))
+}
+
+// TestPendingRowsMigrate upgrades a store that has rows in every state: what may be sent, may still, and nothing else.
+func TestPendingRowsMigrate(t *testing.T) {
+	t.Parallel()
+	path := storeIn(memoryDir(t))
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	before := fstest.MapFS{}
+	for _, name := range []string{"0001_store.sql", "0002_trouble.sql", "0003_ruling.sql", "0004_datasets.sql"} {
+		text, err := os.ReadFile(filepath.Join("migrations", name))
+		must(t, err)
+		before["migrations/"+name] = &fstest.MapFile{Data: text}
+	}
+	must(t, sqlite.Migrate(t.Context(), db, before, 0))
+	for _, statement := range []string{
+		`INSERT INTO destinations (name, kind, registered, pending, dead) VALUES ('one', 'http', 1, 4, 1)`,
+		`INSERT INTO lanes (lane, run) VALUES (1, randomblob(16)), (2, randomblob(16)), (3, randomblob(16)), (4, randomblob(16))`,
+		`INSERT INTO events (lane, first, type, time, run_id, namespace, name, enqueued, codec, body)
+			SELECT column1, 0, 'RUNNING', column2, randomblob(16), 'test', 'etl', 1, 0, x'7b7d'
+			FROM (VALUES (1, 1), (1, 2), (2, 3), (3, 4), (4, 5), (4, 6))`,
+		// Ready, behind it, ready and to be tried again long ago, dead, delivered behind a dead letter, ready.
+		`INSERT INTO deliveries (seq, dest, lane, first, state, due) VALUES
+			(1, 1, 1, 0, 1, 0), (2, 1, 1, 0, 0, 0), (3, 1, 2, 0, 1, 5), (4, 1, 3, 0, 2, 0), (5, 1, 4, 0, 3, 0), (6, 1, 4, 0, 1, 0)`,
+		`UPDATE totals SET events = 6, bytes = 12`,
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(statement, err)
+		}
+	}
+	must(t, db.Close())
+	s := openDaemon(t, path, sqlite.Options{})
+	defer s.Close()
+	for _, want := range [][]int64{{1, 3, 6}, {2}, nil} {
+		due, err := s.Claim(t.Context(), "one", time.Now(), 10, nil)
+		must(t, err)
+		var seqs []int64
+		var settlements []state.Settlement
+		for _, d := range due {
+			seqs, settlements = append(seqs, d.Seq), append(settlements, state.Settlement{Seq: d.Seq})
+		}
+		if !slices.Equal(want, seqs) {
+			t.Errorf("due are %v, want %v", seqs, want)
+		}
+		must(t, s.Settle(t.Context(), "one", settlements))
+	}
 }

@@ -76,9 +76,9 @@ const settledFacts = `d.lane, d.first, d.state, d.attempts,
 	EXISTS (SELECT 1 FROM deliveries o
 		WHERE o.dest = d.dest AND o.lane = d.lane AND o.seq < d.seq AND o.state >= 2 AND o.state <> 3),
 	EXISTS (SELECT 1 FROM deliveries n
-		WHERE n.dest = d.dest AND n.lane = d.lane AND n.seq > d.seq AND n.state < 2 AND n.state = 0),
+		WHERE n.dest = d.dest AND n.lane = d.lane AND n.seq > d.seq AND n.state < 2 AND n.ready = 0),
 	d.first AND EXISTS (SELECT 1 FROM deliveries c
-		WHERE c.dest = d.dest AND c.ancestor = d.lane AND c.ancestor IS NOT NULL AND c.state < 2 AND c.state = 0)`
+		WHERE c.dest = d.dest AND c.ancestor = d.lane AND c.ancestor IS NOT NULL AND c.state < 2 AND c.ready = 0)`
 
 const settledRow = `SELECT ` + settledFacts + ` FROM deliveries d WHERE d.seq = ? AND d.dest = ?`
 
@@ -168,7 +168,7 @@ func (g *settling) bury(row deliveryRow, what state.Settlement) error {
 	if err := g.noteTry(row, what); err != nil {
 		return err
 	}
-	if _, err := g.exec(`UPDATE deliveries SET state = 2, due = 0, attempts = attempts + 1 WHERE seq = ? AND dest = ?`,
+	if _, err := g.exec(`UPDATE deliveries SET state = 2, ready = 0, due = 0, attempts = attempts + 1 WHERE seq = ? AND dest = ?`,
 		row.seq, row.dest); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (g *settling) settled(row deliveryRow) error {
 }
 
 func (g *settling) setState(row deliveryRow, to int) error {
-	_, err := g.exec(`UPDATE deliveries SET state = ?, due = 0 WHERE seq = ? AND dest = ?`, to, row.seq, row.dest)
+	_, err := g.exec(`UPDATE deliveries SET state = ?, ready = 0, due = 0 WHERE seq = ? AND dest = ?`, to, row.seq, row.dest)
 	return err
 }
 
