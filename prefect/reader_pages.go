@@ -1,6 +1,7 @@
 package prefect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,12 @@ func newPages[T any](resource string, list func(context.Context, Filter) (Page[T
 
 // read returns a page and whether another may follow it.
 func (p *pages[T]) read(ctx context.Context, f Filter) (Page[T], bool, error) {
-	f.Limit = p.most
+	return p.readSome(ctx, f, p.most)
+}
+
+// readSome returns a page of so many rows, and whether another may follow it.
+func (p *pages[T]) readSome(ctx context.Context, f Filter, rows int) (Page[T], bool, error) {
+	f.Limit = min(rows, p.most)
 	page, err := p.list(ctx, f)
 	if err != nil {
 		return page, false, fmt.Errorf("reading %s: %w", p.resource, err)
@@ -91,6 +97,9 @@ type walk[T any] struct {
 	// all that is wanted: the first page must begin with such a row, or some may have moved up and away.
 	start int
 	above func(T) bool
+	// first is how many rows the first page has, the following ones four times as many as the one before: who wants the
+	// top of a long list mostly wants little of it. Zero: as many as a page holds.
+	first int
 }
 
 // walkOffsets reads a list from its top.
@@ -108,12 +117,13 @@ func (w *walk[T]) read(ctx context.Context, emit func(Page[T]) (bool, error)) er
 	f.Sort, f.Offset = w.by.sort, w.start
 	at := place[T]{by: w.by}
 	overlap, steps, shared := 1, 0, false
-	begun, back := false, w.src.most
+	begun, back, size := false, w.src.most, cmp.Or(w.first, w.src.most)
 	for {
-		page, full, err := w.src.read(ctx, f)
+		page, full, err := w.src.readSome(ctx, f, size)
 		if err != nil {
 			return err
 		}
+		size = min(4*size, w.src.most)
 		if !begun && f.Offset > 0 && (len(page.Rows) == 0 || !w.above(page.Rows[0])) {
 			f.Offset, back = max(f.Offset-back, 0), 2*back
 			continue

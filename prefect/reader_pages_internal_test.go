@@ -117,7 +117,11 @@ func TestWalkOffsetsMissesNoRowThatStays(t *testing.T) {
 		stay := meddleWith(t, s)
 		var given []TaskRun
 		of := taskRunKind(s)
-		err := walkOffsets(t.Context(), of.pages(s), of.filter(Filter{}, RunFilter{}), byID(TaskRun.id), func(page Page[TaskRun]) (bool, error) {
+		w := walk[TaskRun]{src: of.pages(s), filter: of.filter(Filter{}, RunFilter{}), by: byID(TaskRun.id)}
+		if rapid.Bool().Draw(t, "little first") {
+			w.first = 2
+		}
+		err := w.read(t.Context(), func(page Page[TaskRun]) (bool, error) {
 			given = append(given, page.Rows...)
 			return true, nil
 		})
@@ -225,6 +229,44 @@ func TestWalkOffsetsAsksForNoMoreThanItMust(t *testing.T) {
 			}
 			if !slices.Equal(offsets, test.offsets) {
 				t.Errorf("asked at %v, want %v", offsets, test.offsets)
+			}
+		})
+	}
+}
+
+// A poll that has to read from the top asks for little where little ended.
+func TestWalkTopAsksForLittleFirst(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		wanted int // rows that ended in the span
+		limits []int
+	}{
+		{wanted: 0, limits: []int{20}},
+		{wanted: 19, limits: []int{20}},
+		{wanted: 60, limits: []int{20, 80}},
+		{wanted: 400, limits: []int{20, 80, 200, 200}},
+	} {
+		t.Run(fmt.Sprint(test.wanted), func(t *testing.T) {
+			t.Parallel()
+			s := &shelf{rows: make(map[uuid.UUID]TaskRun), most: MaxPage}
+			for i := range 1000 {
+				s.put(uint32(i), i)
+			}
+			in := span{from: longAgo.Add(time.Duration(1000-test.wanted) * time.Second)}
+			got := 0
+			err := walkTop(t.Context(), s, taskRunKind(s), Filter{}, RunFilter{}, in, func(page Page[TaskRun]) error {
+				got += len(page.Rows)
+				return nil
+			})
+			if err != nil || got != test.wanted {
+				t.Fatalf("got %d rows, %v", got, err)
+			}
+			var limits []int
+			for _, f := range s.asked {
+				limits = append(limits, f.Limit)
+			}
+			if !slices.Equal(limits, test.limits) {
+				t.Errorf("asked for %v rows, want %v", limits, test.limits)
 			}
 		})
 	}
