@@ -52,6 +52,12 @@ func (l *timedLedger) Commit(ctx context.Context, batch state.Batch) (state.Comm
 // startHints runs the reading side until the test ends, and returns once events are relied on.
 func startHints(t *testing.T, interval time.Duration) *hintRig {
 	t.Helper()
+	return startReading(t, interval, true)
+}
+
+// startReading runs the reading side, with or without the websocket.
+func startReading(t *testing.T, interval time.Duration, socket bool) *hintRig {
+	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
 	r := &hintRig{
 		t: t, prefect: prefecttest.New(t, prefecttest.Socket()), logs: logs, registry: prometheus.NewRegistry(),
@@ -71,11 +77,16 @@ func startHints(t *testing.T, interval time.Duration) *hintRig {
 		Poller: poller, Recorder: recorder, Store: r.store, Space: &room{}, Report: &report{}, Metrics: metrics, Log: log,
 		Hints: hints, Interval: interval, Grace: grace,
 	}
+	if !socket {
+		loop.Hints = nil
+	}
 	follower := &ingest.Follower{Hints: hints, Runs: poller, Recorder: recorder, Log: log}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { client.Hints(hints, log).Run(ctx) })
-	running.Go(func() { _ = follower.Run(ctx) })
+	if socket {
+		running.Go(func() { client.Hints(hints, log).Run(ctx) })
+		running.Go(func() { _ = follower.Run(ctx) })
+	}
 	running.Go(func() { _ = loop.Run(ctx) })
 	t.Cleanup(func() {
 		cancel()
