@@ -1,6 +1,7 @@
 package openlineage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -87,7 +88,7 @@ func (e Event) Canonical() ([]byte, error) {
 	}
 	b = appendUUID(append(b, `,"runId":`...), e.Run.ID)
 	b = appendString(append(b, `},"schemaURL":`...), SchemaURL)
-	return append(b, '}'), nil
+	return bytes.Clone(append(b, '}')), nil // events are kept for a while, the room that they did not need is not
 }
 
 func (e Event) check() error {
