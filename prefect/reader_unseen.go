@@ -34,7 +34,9 @@ func (u *unseen) read(ctx context.Context, in span) error {
 		if err := u.rows(ctx, span{from: border}, RunFilter{}); err != nil {
 			return err
 		}
-		in.to = border.Add(-tick)
+		if in.to = border.Add(-tick); in.to.Before(in.from) {
+			return nil
+		}
 	}
 	if u.odd {
 		var err error
