@@ -25,9 +25,10 @@ help: ## this list
 demo: build $(VENV)/.ready ## a real Prefect server, real flow runs, their lineage on the screen
 	@$(VENV)/bin/python demo/demo.py
 
+# Those in test/ build the listener themselves, so go would not see that it changed and show their last results again.
 test: build venvs ## every test, those on real servers included
 	$(GO) test -timeout 15m $(UNIT)
-	$(GO) test -timeout 30m -p 1 -count 1 ./test/... # they build the listener themselves: go would not see that it changed
+	$(GO) test -timeout 30m -p 1 -count 1 ./test/...
 
 venvs: $(VENV)/.ready versions $(DATAHUB)/.ready .cache/gcp-venv/.ready ## the Python environments that the tests need
 

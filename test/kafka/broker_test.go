@@ -131,6 +131,7 @@ func (b *broker) format(t *testing.T) {
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
+	id[0] &= 0x7f // an id that begins with a dash is taken for an option
 	cmd := b.java("kafka.tools.StorageTool", "format", "-t", base64.RawURLEncoding.EncodeToString(id), "-c", "server.properties")
 	cmd.Dir = b.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
