@@ -28,7 +28,7 @@ const (
 	// A server that is busy for long is not to be kept busy by being watched: quickLooks can be made as fast as these allow, and
 	// then one in steadyLook, which is also how fast the right to quick ones comes back. A burst of some hundred runs is
 	// over before.
-	quickLooks = 40
+	quickLooks = 50
 	steadyLook = 4 * time.Second
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
