@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 )
@@ -49,16 +50,18 @@ type member struct {
 // layouts are the layouts of types, those inside others included. A type may stand within itself.
 type layouts map[reflect.Type]*layout
 
-// facetLayouts are the layouts of this package's facets.
-var facetLayouts = layoutsOf(
-	ColumnLineageDatasetFacet{}, DataQualityAssertionsDatasetFacet{}, DatasetVersionDatasetFacet{}, DatasourceDatasetFacet{},
-	DocumentationDatasetFacet{}, DocumentationJobFacet{}, EnvironmentVariablesRunFacet{}, ErrorMessageRunFacet{},
-	ExecutionParametersRunFacet{}, InputStatisticsInputDatasetFacet{}, InputSubsetInputDatasetFacet{},
-	JobDependenciesRunFacet{}, JobTypeJobFacet{}, LifecycleStateChangeDatasetFacet{}, nominalTime{},
-	OutputStatisticsOutputDatasetFacet{}, OutputSubsetOutputDatasetFacet{}, OwnershipDatasetFacet{}, OwnershipJobFacet{},
-	ParentRunFacet{}, PrefectAssetDatasetFacet{}, prefectDeployment{}, PrefectRunFacet{}, ProcessingEngineRunFacet{},
-	SchemaDatasetFacet{}, SourceCodeLocationJobFacet{}, SymlinksDatasetFacet{}, TagsJobFacet{}, TagsRunFacet{},
-)
+// facetLayouts are the layouts of this package's facets, made when the first event is written.
+var facetLayouts = sync.OnceValue(func() layouts {
+	return layoutsOf(
+		ColumnLineageDatasetFacet{}, DataQualityAssertionsDatasetFacet{}, DatasetVersionDatasetFacet{}, DatasourceDatasetFacet{},
+		DocumentationDatasetFacet{}, DocumentationJobFacet{}, EnvironmentVariablesRunFacet{}, ErrorMessageRunFacet{},
+		ExecutionParametersRunFacet{}, InputStatisticsInputDatasetFacet{}, InputSubsetInputDatasetFacet{},
+		JobDependenciesRunFacet{}, JobTypeJobFacet{}, LifecycleStateChangeDatasetFacet{}, nominalTime{},
+		OutputStatisticsOutputDatasetFacet{}, OutputSubsetOutputDatasetFacet{}, OwnershipDatasetFacet{}, OwnershipJobFacet{},
+		ParentRunFacet{}, PrefectAssetDatasetFacet{}, prefectDeployment{}, PrefectRunFacet{}, ProcessingEngineRunFacet{},
+		SchemaDatasetFacet{}, SourceCodeLocationJobFacet{}, SymlinksDatasetFacet{}, TagsJobFacet{}, TagsRunFacet{},
+	)
+})
 
 func layoutsOf(values ...any) layouts {
 	known := layouts{}
@@ -70,7 +73,7 @@ func layoutsOf(values ...any) layouts {
 
 // layoutOf returns a type's layout. One that no facet of this package has is made anew each time.
 func layoutOf(t reflect.Type) *layout {
-	if s, ok := facetLayouts[t]; ok {
+	if s, ok := facetLayouts()[t]; ok {
 		return s
 	}
 	return layouts{}.of(t)

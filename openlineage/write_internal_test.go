@@ -85,7 +85,7 @@ func TestLayoutsOfFacets(t *testing.T) {
 		if f, ok := value.(formed); ok {
 			value, _ = f.form()
 		}
-		if _, ok := facetLayouts[reflect.TypeOf(value)]; !ok {
+		if _, ok := facetLayouts()[reflect.TypeOf(value)]; !ok {
 			t.Errorf("of %T there is none", value)
 		}
 	}

@@ -47,6 +47,18 @@ func (s *shelf) FlowRuns(context.Context, Filter) (Page[FlowRun], error) { retur
 func (s *shelf) Version(context.Context) (string, error)                 { return "", nil }
 func (s *shelf) PageLimit() int                                          { return s.most }
 
+// wantAsked fails the test unless the questions so far had these numbers.
+func (s *shelf) wantAsked(t *testing.T, what string, number func(Filter) int, want []int) {
+	t.Helper()
+	var got []int
+	for _, f := range s.asked {
+		got = append(got, number(f))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("asked with the %s %v, want %v", what, got, want)
+	}
+}
+
 // put adds a task run at some place in the order of ids, which ended some seconds into the year.
 func (s *shelf) put(place uint32, end int) uuid.UUID {
 	s.made++
@@ -223,13 +235,7 @@ func TestWalkOffsetsAsksForNoMoreThanItMust(t *testing.T) {
 			if err != nil || got != test.rows {
 				t.Fatalf("got %d rows, %v", got, err)
 			}
-			var offsets []int
-			for _, f := range s.asked {
-				offsets = append(offsets, f.Offset)
-			}
-			if !slices.Equal(offsets, test.offsets) {
-				t.Errorf("asked at %v, want %v", offsets, test.offsets)
-			}
+			s.wantAsked(t, "offsets", func(f Filter) int { return f.Offset }, test.offsets)
 		})
 	}
 }
@@ -261,13 +267,7 @@ func TestWalkTopAsksForLittleFirst(t *testing.T) {
 			if err != nil || got != test.wanted {
 				t.Fatalf("got %d rows, %v", got, err)
 			}
-			var limits []int
-			for _, f := range s.asked {
-				limits = append(limits, f.Limit)
-			}
-			if !slices.Equal(limits, test.limits) {
-				t.Errorf("asked for %v rows, want %v", limits, test.limits)
-			}
+			s.wantAsked(t, "limits", func(f Filter) int { return f.Limit }, test.limits)
 		})
 	}
 }

@@ -27,11 +27,11 @@ type unseen struct {
 func (u *unseen) read(ctx context.Context, in span) error {
 	known := u.census.within(in)
 	if len(known) <= u.census.few {
-		return u.rows(ctx, in, RunFilter{})
+		return u.rows(ctx, in)
 	}
 	if in.to.IsZero() { // most of what shows late stands among the newest, so these are read again with what is newer
 		border := earlier(known[len(known)-u.census.few].at, u.since)
-		if err := u.rows(ctx, span{from: border}, RunFilter{}); err != nil {
+		if err := u.rows(ctx, span{from: border}); err != nil {
 			return err
 		}
 		if in.to = border.Add(-tick); in.to.Before(in.from) {
@@ -50,15 +50,12 @@ func (u *unseen) read(ctx context.Context, in span) error {
 // readOdd reads the runs that did not complete, and returns them with the known ones that did.
 func (u *unseen) readOdd(ctx context.Context, in span, known []ending) ([]ending, error) {
 	known = slices.DeleteFunc(known, func(e ending) bool { return !e.good })
-	give := u.emit
-	defer func() { u.emit = give }()
-	u.emit = func(c Changes) error {
+	err := u.list(ctx, in, RunFilter{State: inState(Failed, Crashed, Cancelled)}, func(c Changes) error {
 		for _, row := range c.TaskRuns {
 			known = append(known, ending{id: row.ID, at: *row.EndTime}) // it was asked for by that
 		}
-		return give(c)
-	}
-	err := u.rows(ctx, in, RunFilter{State: inState(Failed, Crashed, Cancelled)})
+		return u.emit(c)
+	})
 	sortEndings(known)
 	return known, err
 }
@@ -67,20 +64,20 @@ func (u *unseen) readOdd(ctx context.Context, in span, known []ending) ([]ending
 // part is not worth two counts.
 func (u *unseen) differing(ctx context.Context, in span, known []ending) error {
 	if len(known) <= u.census.few {
-		return u.rows(ctx, in, RunFilter{})
+		return u.rows(ctx, in)
 	}
 	n, same, err := u.count(ctx, in, known)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil, n > 2*len(known):
-		return u.rows(ctx, in, RunFilter{}) // which says what is wrong with the server, if anything is
+		return u.rows(ctx, in) // which says what is wrong with the server, if anything is
 	case same:
 		return nil
 	}
 	middle := known[len(known)/2].at
 	if !known[0].at.Before(middle) { // half of them ended at one moment
-		return u.rows(ctx, in, RunFilter{})
+		return u.rows(ctx, in)
 	}
 	for _, half := range []span{{from: middle, to: in.to}, {from: in.from, to: middle.Add(-tick)}} {
 		if err := u.differing(ctx, half, between(known, half)); err != nil {
@@ -121,7 +118,12 @@ func (u *unseen) count(ctx context.Context, in span, known []ending) (n int, sam
 	return n, true, nil
 }
 
-func (u *unseen) rows(ctx context.Context, in span, only RunFilter) error {
+// rows gives all rows of a span.
+func (u *unseen) rows(ctx context.Context, in span) error {
+	return u.list(ctx, in, RunFilter{}, u.emit)
+}
+
+func (u *unseen) list(ctx context.Context, in span, only RunFilter, emit func(Changes) error) error {
 	of := taskRunKind(u.api)
-	return newEnds(u.api, of, Filter{}, only).read(ctx, in, func(page Page[TaskRun]) error { return u.emit(changesOf(of, page)) })
+	return newEnds(u.api, of, Filter{}, only).read(ctx, in, func(page Page[TaskRun]) error { return emit(changesOf(of, page)) })
 }

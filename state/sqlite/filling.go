@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"database/sql"
+	"bytes"
 
 	"github.com/prefect-openlineage/listener/adapter"
 )
@@ -77,7 +77,7 @@ func (f *filling) event(event adapter.Event, p placing) (size int64, err error) 
 			return 0, err
 		}
 		if codec != plain {
-			body = append(make([]byte, 0, len(body)), body...) // the packer uses its own again
+			body = bytes.Clone(body) // the packer uses its own again
 		}
 	}
 	f.last++
@@ -106,7 +106,7 @@ func (f *filling) delivery(d destination, event adapter.Event, p placing) error 
 		return err
 	}
 	ready := !held && !p.goesTo(d.after)
-	f.deliveries = append(f.deliveries, f.last, d.number, p.lane, sqlLane(p.ancestor), event.First, 0, ready)
+	f.deliveries = append(f.deliveries, f.last, d.number, p.lane, p.ancestor, event.First, 0, ready)
 	f.pending[here] = true
 	if !event.First {
 		return nil
@@ -141,12 +141,4 @@ func (f *filling) known(facts map[laneAt]bool, at laneAt, query string) (bool, e
 	_, err := f.get(query, []any{at.dest, at.lane}, &fact)
 	facts[at] = fact
 	return fact, err
-}
-
-// sqlLane is a lane's number as a column's value.
-func sqlLane(lane *int64) sql.NullInt64 {
-	if lane == nil {
-		return sql.NullInt64{}
-	}
-	return sql.NullInt64{Int64: *lane, Valid: true}
 }

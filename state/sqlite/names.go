@@ -110,11 +110,11 @@ func (t *tx) addLanes(runs []uuid.UUID) error {
 		return err
 	}
 	var values []any
-	for i, run := range runs {
+	for _, run := range runs {
 		if t.cache.lanes[run] == 0 {
 			last++
 			t.cache.lanes[run], t.cache.fresh[last] = last, true
-			values = append(values, last, runs[i][:])
+			values = append(values, last, run[:])
 		}
 	}
 	return t.insertAll(putLanes, values)

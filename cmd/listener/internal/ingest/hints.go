@@ -226,9 +226,7 @@ func (h *Hints) next() time.Time {
 	if vain > 0 {
 		pause = max(pause, min(longestLook, h.every<<min(vain, 10)))
 	}
-	if h.quick < 1 {
-		pause = max(pause, time.Duration((1-h.quick)*float64(steadyLook)))
-	}
+	pause = max(pause, time.Duration((1-h.quick)*float64(steadyLook)))
 	if h.first.IsZero() {
 		return h.looked.Add(pause)
 	}
