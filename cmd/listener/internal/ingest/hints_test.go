@@ -453,3 +453,19 @@ func TestHintsWatchABusyServerWithPatience(t *testing.T) {
 		}
 	})
 }
+
+// However rare polls are by themselves, they are no rarer while much goes on than when nothing does.
+func TestHintsPollABusyServerNoLessThanAQuietOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, 20*time.Second)
+		flow, polls := r.run(), r.polls()
+		for i := range 3600 {
+			r.complete(r.task(flow, fmt.Sprint("much ", i)))
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := r.polls() - polls; n < 6 {
+			t.Errorf("%d polls in 3 minutes", n)
+		}
+	})
+}

@@ -125,19 +125,19 @@ func (h *Hints) pace(usual time.Duration) time.Duration {
 	defer h.mu.Unlock()
 	now := time.Now()
 	reliable := h.trust.reliable(now)
-	pace := usual
+	pace, slow := usual, max(usual, SlowInterval)
 	switch {
 	case reliable && h.busy.After(now) && h.quickAt(now) < 1:
-		pace = patientFactor * usual
+		pace = min(patientFactor*usual, slow)
 	case reliable && h.busy.After(now):
-		pace = busyFactor * usual
+		pace = min(busyFactor*usual, slow)
 	case reliable:
-		pace = max(usual, SlowInterval)
+		pace = slow
 	}
 	switch {
 	case reliable == h.relied:
 	case reliable:
-		h.log.Info("events name the runs that change; polling slows down", zap.Duration("interval", max(usual, SlowInterval)))
+		h.log.Info("events name the runs that change; polling slows down", zap.Duration("interval", slow))
 	case h.trust.up && !h.trust.missed.IsZero():
 		h.log.Info("runs change that no event names; polling at the usual interval until events come again", zap.Duration("interval", pace))
 	}
