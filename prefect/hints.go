@@ -23,14 +23,16 @@ const (
 	steady = time.Minute
 )
 
-// Hint says that a run came into a state, as an event told it. It is no more than a reason to read the run: events get
-// lost, and come late, twice and out of order.
+// Hint says that a run came into a state, as an event told it, or that something happened to an asset. It is no more than a
+// reason to read what it names: events get lost, and come late, twice and out of order.
 type Hint struct {
 	Run  uuid.UUID
 	Task bool // a task run; else a flow run
 	// State and At are the state's type and timestamp. Empty: the event didn't say.
 	State StateType
 	At    time.Time
+	// Asset: it is about an asset, whichever, and all else is empty.
+	Asset bool
 }
 
 // HintListener hears what Hints bring. Hint is called from several goroutines at once. No method may block: a server throws
@@ -40,7 +42,7 @@ type HintListener interface {
 	HintsUp()
 	// HintsDown tells that none are heard any more, until HintsUp.
 	HintsDown()
-	// Hint tells of one run.
+	// Hint tells of one run, or of an asset.
 	Hint(Hint)
 }
 

@@ -140,8 +140,11 @@ func passOver(in *json.Decoder) error {
 	}
 }
 
-// hint returns what a message tells of a run; false: nothing that a poll would look for.
+// hint returns what a message tells of a run or an asset; false: nothing that a poll would look for.
 func (m message) hint() (Hint, bool) {
+	if strings.HasPrefix(m.event, assetEvents) {
+		return Hint{Asset: true}, true
+	}
 	var h Hint
 	id, ok := strings.CutPrefix(m.about.id, flowRunEvents)
 	prefix := flowRunEvents

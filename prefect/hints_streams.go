@@ -27,7 +27,7 @@ type eventNames struct {
 func streams() []eventNames {
 	const started = taskRunEvents + "Running"
 	return []eventNames{
-		{Prefix: []string{flowRunEvents}, Exclude: named(flowRunEvents)},
+		{Prefix: []string{flowRunEvents, assetEvents}, Exclude: named(flowRunEvents)},
 		{Name: []string{started}},
 		{Prefix: []string{taskRunEvents}, Exclude: append(named(taskRunEvents), started)},
 	}

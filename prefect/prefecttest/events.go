@@ -23,7 +23,8 @@ type storedEvent struct {
 // NoEvents makes the server refuse to list events, as one of 2.x does unless it is told otherwise.
 func NoEvents() Option { return func(s *Server) { s.noEvents = true } }
 
-// AddAssetEvent adds an event about an asset; an empty id and time are made up. It can be read once lag has passed.
+// AddAssetEvent adds an event about an asset; an empty id and time are made up. It can be read once lag has passed, and is
+// told over the websocket at once.
 func (s *Server) AddAssetEvent(e prefect.AssetEvent, lag time.Duration) prefect.AssetEvent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,6 +32,7 @@ func (s *Server) AddAssetEvent(e prefect.AssetEvent, lag time.Duration) prefect.
 	s.number("events", &e.ID, &name, "event")
 	s.date(&e.Occurred)
 	s.events = append(s.events, storedEvent{e, s.now().Add(lag)})
+	s.tell(Event{Name: e.Name, Occurred: e.Occurred, Resource: map[string]any{"prefect.resource.id": e.Asset.Key}})
 	return e
 }
 

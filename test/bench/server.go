@@ -33,8 +33,7 @@ func (b *bench) server() {
 			listening := (i + pair) % 2
 			b.within(func() {
 				if listening == 1 {
-					b.start(at, flows.prefect.URL, sink.url, nil, "run")
-					pause(b.Context(), warmUp)
+					b.settle(sink, b.start(at, flows.prefect.URL, sink.url, nil, "run")) // what it did not hear of is no part of this
 				}
 				began := time.Now()
 				of[listening] = flows.run()

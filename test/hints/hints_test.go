@@ -1,11 +1,16 @@
 package hints
 
 import (
+	"context"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/prefect-openlineage/listener/prefect"
 	"github.com/prefect-openlineage/listener/test/rig"
 	"github.com/prefect-openlineage/listener/test/told"
 	"github.com/prefect-openlineage/listener/transport/transporttest"
@@ -72,6 +77,48 @@ func TestEventsAloneBringEverything(t *testing.T) {
 	if code, out, _ := w.listener.Run("check"); code != 0 || !strings.Contains(out, "ok: heard") {
 		t.Errorf("check ends with %d and says\n%s", code, out)
 	}
+}
+
+// assetEar notices that an asset was heard of.
+type assetEar struct{ up, asset chan struct{} }
+
+func (e assetEar) HintsUp()   { close(e.up) }
+func (e assetEar) HintsDown() {}
+
+func (e assetEar) Hint(h prefect.Hint) {
+	if h.Asset {
+		select {
+		case e.asset <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Looks for assets are left out while none is heard of, so that all of them must be.
+func TestAssetsAreHeardOf(t *testing.T) {
+	t.Parallel()
+	server := rig.StartPrefect(t)
+	client, err := prefect.NewClient(prefect.Config{URL: server.URL}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	ear := assetEar{make(chan struct{}), make(chan struct{}, 1)}
+	var listening sync.WaitGroup
+	listening.Go(func() { client.Hints(ear, zap.NewNop()).Run(ctx) })
+	defer listening.Wait()
+	defer stop()
+	await := func(what string, heard <-chan struct{}) {
+		select {
+		case <-heard:
+		case <-time.After(time.Minute):
+			t.Fatalf("not %s within a minute", what)
+		}
+	}
+	await("connected", ear.up)
+	server.RunFlows("plain", "assets")
+	await("heard of an asset", ear.asset)
 }
 
 // The websocket breaks every second while flows run.

@@ -19,6 +19,7 @@ const (
 	sweepAfter   = 10 * time.Second // after an end, the server is asked for events of assets that nobody expected
 	sweepEvery   = 30 * time.Second // at the most often
 	sweepFor     = 3 * time.Minute  // after the last such end: a busy server writes its events down late
+	sweepAnyway  = 10 * time.Minute // though no event was heard about an asset
 	sweepBack    = 10 * time.Minute // how far each of these looks goes back
 	firstLook    = 7 * 24 * time.Hour
 	firstPages   = 4  // of the newest events of the first look, from which it is known who makes assets

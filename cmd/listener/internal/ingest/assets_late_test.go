@@ -2,8 +2,11 @@ package ingest_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/prefect-openlineage/listener/adapter"
 	"github.com/prefect-openlineage/listener/prefect"
 )
 
@@ -65,4 +68,50 @@ func TestAssetsMuchLaterThanTheyAreWaitedFor(t *testing.T) {
 		r.see(s, tasks())
 	}
 	wantEnds(t, r.ledger.last(), "COMPLETE Flow.make >b")
+}
+
+// TestNoLooksForAssetsWhileNoneAreHeardOf leaves the looks out while events say that nothing happened to an asset, but for one
+// in a while, which finds what no event told.
+func TestNoLooksForAssetsWhileNoneAreHeardOf(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	quiet := time.Hour
+	r.recorder.AssetsQuiet = func() time.Duration { return quiet }
+	flow := r.flowRun("Flow", 0, 0)
+	second := 0
+	end := func(name string) prefect.TaskRun {
+		second += 20
+		task := r.taskRun(&flow.ID, name, second-2, second-1)
+		r.see(second, tasks(task))
+		return task
+	}
+	looks := func() int { return r.prefect.Count("/events/filter") }
+	for range 12 {
+		end("plain")
+	}
+	if n := looks(); n != 1 {
+		t.Fatalf("%d looks for assets in 4 minutes, want only the first", n)
+	}
+	silent := end("silent")
+	r.made(silent, "s3://lake/silent", 0)
+	for second < 600 {
+		end("plain")
+	}
+	if n := looks(); n != 1 {
+		t.Errorf("%d looks in 10 minutes", n)
+	}
+	for second < 680 {
+		end("plain")
+	}
+	told := slices.DeleteFunc(r.ledger.all(), func(e adapter.Event) bool { return e.Run != silent.ID })
+	if last := told[len(told)-1]; !containsText(last.Body, "lake") {
+		t.Errorf("what no event told was not found: the last of %d events is %s", len(told), last.Body)
+	}
+	before := looks()
+	quiet = 0 // something was heard
+	end("plain")
+	end("plain")
+	if n := looks(); n <= before {
+		t.Error("no look once something was heard")
+	}
 }

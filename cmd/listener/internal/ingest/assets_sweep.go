@@ -35,6 +35,10 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 	if first && len(p.tasks) == 0 || !first && w.due.IsZero() || now.Before(w.due) {
 		return nil
 	}
+	if !first && p.assetsQuiet() {
+		w.plan(now)
+		return nil
+	}
 	since, recent, pages := now.Add(-firstLook), now.Add(-sweepBack), firstPages
 	if !first {
 		since, pages = w.swept.Add(-sweepBack), sweepPages
@@ -47,9 +51,7 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 	}
 	p.whenStored(func() {
 		w.swept = now
-		if now.Sub(w.ended) >= sweepFor {
-			w.due = time.Time{}
-		}
+		w.plan(now)
 	})
 	if len(events) == 0 {
 		return nil
@@ -61,6 +63,21 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 		}
 	}
 	return p.surprises(ctx, events, recent)
+}
+
+// plan makes the next look due, as long as task runs have ended lately.
+func (w *assetWatch) plan(now time.Time) {
+	w.due = now.Add(sweepEvery)
+	if now.Sub(w.ended) >= sweepFor {
+		w.due = time.Time{}
+	}
+}
+
+// assetsQuiet says whether a look would find nothing, since events tell at once of what can be read some time later. A
+// server searches all events for those about assets, which takes it the longer the busier it is.
+func (p *portion) assetsQuiet() bool {
+	ago := p.changes.Now.Sub(p.assets.swept)
+	return p.AssetsQuiet != nil && ago < sweepAnyway && p.AssetsQuiet() >= ago+sweepFor
 }
 
 // surprises finds the task runs that were told without some of these events. Older ones than since only teach which jobs

@@ -55,6 +55,7 @@ type Hints struct {
 	runs      map[uuid.UUID]*awaited
 	seen      recent
 	trust     trust
+	asset     time.Time // when something was last heard of an asset
 	first     time.Time // when the first was named of those that were never looked for; zero: there is none
 	looked    time.Time // when runs were last read by id
 	quick     float64   // how many such reads could be made at once after it
@@ -126,6 +127,10 @@ func (h *Hints) Hint(hint prefect.Hint) {
 	defer h.mu.Unlock()
 	h.metrics.received.Inc()
 	h.tally(time.Now())
+	if hint.Asset {
+		h.asset = time.Now()
+		return
+	}
 	seen := h.seen.get(hint.Run)
 	if hint.At.After(seen.heard) {
 		seen.heard = hint.At

@@ -19,7 +19,7 @@ func NewHintMetrics(registry prometheus.Registerer) *HintMetrics {
 		return with.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 	}
 	return &HintMetrics{
-		received: counter("hints_received_total", "Events of Prefect that named a run in a new state."),
+		received: counter("hints_received_total", "Events of Prefect that named a run in a new state or an asset."),
 		connects: counter("hints_connects_total", "Connections to Prefect's events, the first included."),
 		dropped:  counter("hints_dropped_total", "Runs that events named and that are left to the polls: too many at once, or not there in time."),
 		connected: with.NewGauge(prometheus.GaugeOpts{

@@ -77,6 +77,7 @@ func startReading(t *testing.T, interval time.Duration, socket bool) *hintRig {
 		Poller: poller, Recorder: recorder, Store: r.store, Space: &room{}, Report: &report{}, Metrics: metrics, Log: log,
 		Hints: hints, Interval: interval, Grace: grace,
 	}
+	recorder.AssetsQuiet = hints.AssetsQuiet
 	if !socket {
 		loop.Hints = nil
 	}

@@ -11,9 +11,7 @@ const (
 	// SlowInterval is the time between two polls while events say what changes.
 	SlowInterval = 30 * time.Second
 	// busyFactor is how many times as long as usual it is while so much goes on that events may have been lost.
-	busyFactor = 2
-	// patientFactor is that for a server that is busy for long.
-	patientFactor = 5
+	busyFactor = 5
 	// takesEffect is how long a websocket has to be open for a poll to be the one after which nothing is unheard.
 	takesEffect = time.Second
 	// eventLag is how long after its state an event may come.
@@ -86,6 +84,17 @@ func (t *trust) reliable(now time.Time) bool {
 	return t.up && !t.covered.IsZero() && (t.missed.IsZero() || t.again && now.Sub(t.missed) >= distrust)
 }
 
+// AssetsQuiet returns for how long it is certain that nothing happened to an asset; zero: it isn't.
+func (h *Hints) AssetsQuiet() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if !h.trust.reliable(now) {
+		return 0
+	}
+	return now.Sub(later(h.trust.since, h.asset))
+}
+
 // pollWent notes a poll that went well. Began is when it did, by our clock; server is the server's clock then.
 func (h *Hints) pollWent(began, server time.Time) {
 	if h == nil {
@@ -127,8 +136,6 @@ func (h *Hints) pace(usual time.Duration) time.Duration {
 	reliable := h.trust.reliable(now)
 	pace, slow := usual, max(usual, SlowInterval)
 	switch {
-	case reliable && h.busy.After(now) && h.quickAt(now) < 1:
-		pace = min(patientFactor*usual, slow)
 	case reliable && h.busy.After(now):
 		pace = min(busyFactor*usual, slow)
 	case reliable:

@@ -58,6 +58,8 @@ type Recorder struct {
 	log     *zap.Logger
 	metrics *Metrics
 	stored  func()
+	// AssetsQuiet says for how long it is certain that nothing happened to an asset. Nil: it never is.
+	AssetsQuiet func() time.Duration
 
 	mu       sync.Mutex
 	familiar *familiar
