@@ -38,6 +38,7 @@ type Poller struct {
 	short, day, late  *sweep
 	lag               lag
 	census            census
+	heard             func(now time.Time) time.Time
 }
 
 // NewPoller returns a poller that reads from api.
@@ -50,6 +51,12 @@ func NewPoller(api RunLister, cfg PollerConfig) *Poller {
 	}
 	return &Poller{api: api, cfg: cfg, prober: newProber(api), census: census{few: censusFew}}
 }
+
+// RelyOn has polls pass over the ends before the time that heard returns for the server's now: each was told by an event, and
+// read by id since. Zero: none was. What is stored is counted all the same, so that an end which nobody heard of is found; only
+// a run that ended twice between two polls, the second time unheard, waits for the look back over a day. It is to be called
+// before the first poll.
+func (p *Poller) RelyOn(heard func(now time.Time) time.Time) { p.heard = heard }
 
 // Poll reads what changed since cur: the runs that run now, those that ended, and of the open runs those that were
 // among neither. It hands portions of a few pages at most to yield; the last one carries the new position, and after

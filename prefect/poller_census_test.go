@@ -164,3 +164,45 @@ func TestPollReadsWhereNothingIsCounted(t *testing.T) {
 		})
 	}
 }
+
+// What events told since the last poll and was read by id is not read again, and what no event told is found among it.
+func TestPollPassesOverWhatWasHeard(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name       string
+		unheard    bool
+		most, rows int // requests, rows
+	}{
+		{"everything", false, 8, 60},
+		{"all but one", true, 16, 130},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.poller.RelyOn(func(now time.Time) time.Time { return now.Add(-5 * time.Second) })
+			w.busy(t, 40, 100*time.Millisecond)
+			var late uuid.UUID
+			for i := range 300 {
+				w.pass(50 * time.Millisecond)
+				id := w.endedTaskRun(w.now())
+				if test.unheard && i == 100 {
+					late = id
+					continue
+				}
+				w.poller.Stored(prefect.Changes{Now: w.now(), TaskRuns: []prefect.TaskRun{w.TaskRun(id)}}, nil)
+			}
+			w.pass(5 * time.Second)
+			w.ForgetRequests()
+			s := w.poll(t)
+			if test.unheard {
+				s.want(t, prefect.Completed, late)
+			}
+			if n := rowsOf(s); n > test.rows {
+				t.Errorf("%d task runs were read", n)
+			}
+			if n := w.Count(""); n > test.most {
+				t.Errorf("it took %d requests", n)
+			}
+		})
+	}
+}

@@ -18,7 +18,7 @@ type round struct {
 	now   time.Time // the server's clock at the beginning
 	cur   Cursor    // the position once what was read so far is stored
 	from  time.Time // where the read of what ended begins
-	since time.Time // when the last poll began
+	since time.Time // the ends before it were read, if they were there: when the last poll began, or later
 	out   *portion
 
 	// flowRuns are those met whose task runs are still to be asked for ends without a time.
@@ -45,6 +45,9 @@ func newRound(p *Poller, cur Cursor, now time.Time, known features, open OpenRun
 		for _, id := range ids {
 			r.met[id] = false
 		}
+	}
+	if p.heard != nil {
+		r.since = later(r.since, p.heard(now))
 	}
 	p.catchUp.begin()
 	p.sweeping.cuts = 0

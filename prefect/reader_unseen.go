@@ -15,7 +15,8 @@ import (
 type unseen struct {
 	api    RunLister
 	census *census
-	// since is when the last poll began. What ended after it is always read: a known run may have ended anew since.
+	// since is when the last poll began, or up to when events told of every end. What ended after it is always read: a known
+	// run may have ended anew since.
 	since time.Time
 	// odd has the runs that did not complete read whatever the counts say, and counts the others by their state: an end
 	// can become another one with the same end time.

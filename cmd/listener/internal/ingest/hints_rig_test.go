@@ -27,6 +27,7 @@ type hintRig struct {
 	store    *timedLedger
 	logs     *observer.ObservedLogs
 	registry *prometheus.Registry
+	hints    *ingest.Hints
 	flow     prefect.Flow
 }
 
@@ -73,11 +74,13 @@ func startReading(t *testing.T, interval time.Duration, socket bool) *hintRig {
 	recorder := ingest.NewRecorder(a, prefect.NewReader(client, prefect.ReaderConfig{}), r.store, log, metrics, nil)
 	poller := prefect.NewPoller(client, prefect.PollerConfig{})
 	hints := ingest.NewHints(ingest.LookEvery, log, ingest.NewHintMetrics(r.registry))
+	r.hints = hints
 	loop := &ingest.Loop{
 		Poller: poller, Recorder: recorder, Store: r.store, Space: &room{}, Report: &report{}, Metrics: metrics, Log: log,
 		Hints: hints, Interval: interval, Grace: grace,
 	}
 	recorder.AssetsQuiet = hints.AssetsQuiet
+	poller.RelyOn(hints.ReadUpTo)
 	if !socket {
 		loop.Hints = nil
 	}

@@ -508,3 +508,29 @@ func TestAnAssetThatIsHeardOfIsLookedFor(t *testing.T) {
 		}
 	})
 }
+
+// The ends that events told are read up to the oldest that is still awaited, and to no time at all once events may be
+// missing.
+func TestHintsKnowUpToWhenEndsWereRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		run := r.run()
+		r.complete(r.task(run, "load"))
+		time.Sleep(20 * time.Second)
+		ago := func() time.Duration { return time.Since(r.hints.ReadUpTo(time.Now())) }
+		if got := ago(); got <= 0 || got > 10*time.Second {
+			t.Errorf("all was read up to %s ago", got)
+		}
+		r.prefect.Announce(prefecttest.ID("not there yet"), true, prefect.State{Type: prefect.Completed, Name: "Completed"})
+		time.Sleep(30 * time.Second)
+		if got := ago(); got != 30*time.Second {
+			t.Errorf("all was read up to %s ago, though an end of 30 s ago is awaited", got)
+		}
+		r.prefect.CutSockets()
+		synctest.Wait()
+		if got := r.hints.ReadUpTo(time.Now()); !got.IsZero() {
+			t.Errorf("all was read up to %s, though events may be missing", got)
+		}
+	})
+}

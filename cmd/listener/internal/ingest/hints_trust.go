@@ -95,6 +95,23 @@ func (h *Hints) AssetsQuiet() time.Duration {
 	return now.Sub(later(h.trust.since, h.asset))
 }
 
+// ReadUpTo returns before which time, of the server's, each end of a task run was told by an event and read since; zero: there
+// is no such time.
+func (h *Hints) ReadUpTo(now time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.trust.reliable(time.Now()) {
+		return time.Time{}
+	}
+	upTo := now.Add(-eventLag)
+	for _, run := range h.runs {
+		if run.task && run.at.Before(upTo) {
+			upTo = run.at
+		}
+	}
+	return upTo
+}
+
 // pollWent notes a poll that went well. Began is when it did, by our clock; server is the server's clock then.
 func (h *Hints) pollWent(began, server time.Time) {
 	if h == nil {
