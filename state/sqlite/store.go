@@ -80,7 +80,7 @@ func (s *Store) abandon() error {
 // The connections of the writer, and of the readers, which can't write even by mistake.
 func (f files) openWriter(ctx context.Context, fresh bool) (*sql.DB, error) {
 	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "wal_autocheckpoint(1000)",
-		"journal_size_limit(33554432)", "cache_size(-16384)", "temp_store(MEMORY)"}
+		"journal_size_limit(33554432)", "cache_size(-8192)", "temp_store(MEMORY)"}
 	if fresh {
 		// Only before anything is written can a new database learn to give room back to the disk, so that comes first.
 		// Said again to one that knows, it is a write, and then no command could look into a store on a full disk.
@@ -90,7 +90,7 @@ func (f files) openWriter(ctx context.Context, fresh bool) (*sql.DB, error) {
 }
 
 func (f files) openReaders(ctx context.Context) (*sql.DB, error) {
-	return f.open(ctx, 4, f.dsn("ro", "query_only(1)", "cache_size(-4096)", "temp_store(MEMORY)"))
+	return f.open(ctx, 4, f.dsn("ro", "query_only(1)", "cache_size(-1024)", "temp_store(MEMORY)"))
 }
 
 func (f files) open(ctx context.Context, connections int, dsn string) (*sql.DB, error) {
