@@ -63,6 +63,14 @@ func (c *census) note(changes Changes, left []uuid.UUID) {
 	c.prune(changes.Now)
 }
 
+// has says whether the end of a task run is stored.
+func (c *census) has(id uuid.UUID, at *time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	end, known := c.ends[id]
+	return known && at != nil && end.at.Equal(*at)
+}
+
 // forget makes the census an empty one.
 func (c *census) forget() {
 	c.mu.Lock()

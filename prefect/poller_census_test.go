@@ -206,3 +206,30 @@ func TestPollPassesOverWhatWasHeard(t *testing.T) {
 		})
 	}
 }
+
+// That a failed run, heard of and stored, is seen again by the look over ten minutes is no sign of rows that show late: it
+// costs no more than one that completed.
+func TestWhatWasHeardIsNotLate(t *testing.T) {
+	t.Parallel()
+	requests := func(failing int) int {
+		w := newWorld(t)
+		w.poller.RelyOn(func(now time.Time) time.Time { return now.Add(-5 * time.Second) })
+		w.busy(t, 40, 100*time.Millisecond)
+		w.ForgetRequests()
+		for poll := range 12 {
+			for i := range 120 {
+				w.pass(250 * time.Millisecond)
+				id := w.endedTaskRun(w.now())
+				if poll == failing && i == 60 {
+					w.SetState(id, prefect.State{Type: prefect.Failed, Timestamp: w.now()})
+				}
+				w.poller.Stored(prefect.Changes{Now: w.now(), TaskRuns: []prefect.TaskRun{w.TaskRun(id)}}, nil)
+			}
+			w.poll(t)
+		}
+		return w.Count("")
+	}
+	if one, none := requests(2), requests(-1); one > none+3 {
+		t.Errorf("%d requests with one failed run, %d without", one, none)
+	}
+}

@@ -115,7 +115,7 @@ func takeRows[T run](r *round, rows []T, served time.Time) []T {
 	return keep(rows, func(row T) bool {
 		r.meet(row.id())
 		state := row.state()
-		if state != nil && state.Type.Terminal() {
+		if state != nil && state.Type.Terminal() && !r.p.census.has(row.id(), row.ended()) {
 			r.p.lag.note(row.id(), row.ended(), r.now)
 		}
 		if state == nil || state.Timestamp.Before(r.active[row.id()]) {

@@ -115,3 +115,65 @@ func TestNoLooksForAssetsWhileNoneAreHeardOf(t *testing.T) {
 		t.Error("no look once something was heard")
 	}
 }
+
+// The last asset of a night, which no event told, is found though nothing ends after it, and though a restart comes between.
+func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]bool{"running on": false, "over a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newAssetRig(t)
+			start := func() { r.recorder.AssetsQuiet = func() time.Duration { return time.Hour } }
+			start()
+			flow := r.flowRun("Flow", 0, 0)
+			end := func(second int, name string) prefect.TaskRun {
+				task := r.taskRun(&flow.ID, name, second-2, second-1)
+				r.see(second, tasks(task))
+				return task
+			}
+			end(20, "plain")
+			end(60, "plain")
+			end(100, "plain")
+			silent := end(120, "silent")
+			r.made(silent, "s3://lake/silent", 5)
+			for second := 150; second < 500; second += 30 {
+				r.see(second, tasks())
+			}
+			if restart {
+				r.with(func(*adapter.Settings) {})
+				start()
+				end(750, "plain")
+			}
+			for second := 780; second < 1200; second += 30 {
+				r.see(second, tasks())
+			}
+			if !slices.ContainsFunc(r.ledger.all(), func(e adapter.Event) bool { return e.Run == silent.ID && containsText(e.Body, "lake") }) {
+				t.Error("the asset was not found")
+			}
+		})
+	}
+}
+
+// A look that comes in some minutes, whatever happens, holds up none that is due now.
+func TestAnAssetThatIsHeardOfAfterAQuietTime(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	quiet := time.Hour
+	r.recorder.AssetsQuiet = func() time.Duration { return quiet }
+	flow := r.flowRun("Flow", 0, 0)
+	for _, second := range []int{20, 120} {
+		r.see(second, tasks(r.taskRun(&flow.ID, "plain", second-2, second-1)))
+	}
+	for second := 150; second < 400; second += 30 {
+		r.see(second, tasks())
+	}
+	quiet = 0
+	heard := r.taskRun(&flow.ID, "make", 398, 399)
+	r.made(heard, "s3://lake/heard", 5)
+	for _, second := range []int{400, 415, 430} {
+		r.see(second, tasks(heard))
+	}
+	if !slices.ContainsFunc(r.ledger.all(), func(e adapter.Event) bool { return e.Run == heard.ID && containsText(e.Body, "lake") }) {
+		t.Error("the asset was not found within half a minute")
+	}
+}

@@ -39,7 +39,8 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 		w.plan(now)
 		return nil
 	}
-	since, recent, pages := now.Add(-firstLook), now.Add(-sweepBack), firstPages
+	// What an earlier process left out is no older than that.
+	since, recent, pages := now.Add(-firstLook), now.Add(-sweepBack-sweepAnyway), firstPages
 	if !first {
 		since, pages = w.swept.Add(-sweepBack), sweepPages
 		recent = since
@@ -65,10 +66,15 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 	return p.surprises(ctx, events, recent)
 }
 
-// plan makes the next look due, as long as task runs have ended lately.
+// plan makes the next look due, as long as task runs have ended lately. Where the looks after the last end were left out,
+// there is one more.
 func (w *assetWatch) plan(now time.Time) {
-	w.due = now.Add(sweepEvery)
-	if now.Sub(w.ended) >= sweepFor {
+	switch enough := w.ended.Add(sweepFor); {
+	case now.Before(enough):
+		w.due = now.Add(sweepEvery)
+	case w.swept.Before(enough):
+		w.due = w.swept.Add(sweepAnyway)
+	default:
 		w.due = time.Time{}
 	}
 }

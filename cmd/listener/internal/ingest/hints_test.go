@@ -497,8 +497,8 @@ func TestAnAssetThatIsHeardOfIsLookedFor(t *testing.T) {
 		task := work()
 		r.prefect.AddAssetEvent(prefect.AssetEvent{
 			Name: "prefect.asset.materialization.succeeded", Asset: prefect.Asset{Key: "s3://lake/clean"}, TaskRunID: task, FlowRunID: flow,
-		}, 5*time.Second)
-		for range 4 {
+		}, 2*time.Minute)
+		for range 10 {
 			work()
 		}
 		r.store.mu.Lock()
@@ -532,5 +532,43 @@ func TestHintsKnowUpToWhenEndsWereRead(t *testing.T) {
 		if got := r.hints.ReadUpTo(time.Now()); !got.IsZero() {
 			t.Errorf("all was read up to %s, though events may be missing", got)
 		}
+	})
+}
+
+// Whether anything happened to an asset is certain only from where on everything would have been heard.
+func TestHintsKnowForHowLongNothingHappenedToAnAsset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		between := func(when string, least, most time.Duration) {
+			t.Helper()
+			if got := r.hints.AssetsQuiet(); got < least || got > most {
+				t.Errorf("%s: quiet for %s, want %s to %s", when, got, least, most)
+			}
+		}
+		between("at the start", 0, 4*time.Second)
+		time.Sleep(5 * time.Minute)
+		between("later", 5*time.Minute, 6*time.Minute)
+		r.prefect.AddAssetEvent(prefect.AssetEvent{Name: "prefect.asset.referenced", Asset: prefect.Asset{Key: "s3://lake/raw"}}, 0)
+		synctest.Wait()
+		between("as something happens", 0, 0)
+		time.Sleep(4 * time.Minute)
+		between("after it", 4*time.Minute, 4*time.Minute)
+
+		r.prefect.CutSockets()
+		synctest.Wait()
+		between("while the websocket is away", 0, 0)
+		time.Sleep(20 * time.Second)
+		between("when it is back", 0, 20*time.Second)
+
+		time.Sleep(5 * time.Minute)
+		r.prefect.OnEvent(func(prefecttest.Event) []time.Duration { return nil })
+		r.run()
+		time.Sleep(70 * time.Second)
+		between("while events get lost", 0, 0)
+		r.prefect.OnEvent(nil)
+		r.run()
+		time.Sleep(2 * time.Minute)
+		between("when they come again", 70*time.Second, 3*time.Minute)
 	})
 }

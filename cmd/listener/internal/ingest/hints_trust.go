@@ -92,7 +92,7 @@ func (h *Hints) AssetsQuiet() time.Duration {
 	if !h.trust.reliable(now) {
 		return 0
 	}
-	return now.Sub(later(h.trust.since, h.asset))
+	return now.Sub(later(later(h.trust.since, h.trust.missed), h.asset))
 }
 
 // ReadUpTo returns before which time, of the server's, each end of a task run was told by an event and read since; zero: there
