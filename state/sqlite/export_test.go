@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+
+	driver "modernc.org/sqlite"
 )
 
 // Queries returns the text of every query that the store has used so far.
@@ -31,6 +33,20 @@ func (s *Store) Plan(ctx context.Context, query string) ([]string, error) {
 		return err
 	})
 	return steps, err
+}
+
+// PagesInMemory returns how many bytes of pages SQLite keeps for writing.
+func (s *Store) PagesInMemory(ctx context.Context) (int, error) {
+	if err := s.writer.take(ctx); err != nil {
+		return 0, err
+	}
+	defer s.writer.give()
+	var bytes int
+	err := s.writer.conn.Raw(func(conn any) (err error) {
+		bytes, _, err = conn.(driver.DBStatus).Status(driver.DBStatusCacheUsed, false)
+		return err
+	})
+	return bytes, err
 }
 
 // Migrate brings the database behind a handle from one version of a folder of migrations to its last.

@@ -47,6 +47,20 @@ func (w *writer) take(ctx context.Context) error {
 
 func (w *writer) give() { w.turn <- struct{}{} }
 
+// Slim gives back the memory that SQLite keeps for writing: up to 8 MiB of pages and what they lie in, all of it once much
+// was written. What is needed of it is soon read again.
+func (s *Store) Slim(ctx context.Context) error {
+	if err := s.writer.take(ctx); err != nil {
+		return err
+	}
+	defer s.writer.give()
+	if s.writer.broken.Load() {
+		return state.ErrFatalIO
+	}
+	_, err := s.writer.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA shrink_memory")
+	return s.judge(err)
+}
+
 func (w *writer) close() error {
 	errs := make([]error, 0, len(w.stmts)+2)
 	for _, stmt := range w.stmts {

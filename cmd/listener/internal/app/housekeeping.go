@@ -16,7 +16,7 @@ const (
 	measureEvery = 15 * time.Second
 )
 
-// housekeeping forgets what is old and measures the store, until the context ends.
+// housekeeping forgets what is old, measures the store and keeps its memory small, until the context ends.
 func housekeeping(ctx context.Context, store *sqlite.Store, retention time.Duration, metrics *storeMetrics, log *zap.Logger) error {
 	purge := time.NewTicker(purgeEvery)
 	defer purge.Stop()
@@ -26,6 +26,7 @@ func housekeeping(ctx context.Context, store *sqlite.Store, retention time.Durat
 		if size, err := store.Size(ctx); err == nil {
 			metrics.set(size)
 		}
+		_ = store.Slim(ctx) // whoever writes next hears of what is wrong
 		select {
 		case <-ctx.Done():
 			return nil
