@@ -44,8 +44,9 @@ func start(t *testing.T) *broker {
 	}
 	once.Do(func() {
 		shared = &broker{libs: libs, dir: mustDir()}
-		for _, port := range []*int{&shared.plain, &shared.login, &shared.secure, &shared.mutual, &shared.internal} {
-			*port = rig.FreePort(t)
+		ports := []*int{&shared.plain, &shared.login, &shared.secure, &shared.mutual, &shared.internal}
+		for i, port := range rig.FreePorts(t, len(ports)) {
+			*ports[i] = port
 		}
 		certificates(t, shared.dir)
 		shared.format(t)

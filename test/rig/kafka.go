@@ -49,8 +49,9 @@ func StartKafka(t testing.TB, topics ...string) *Kafka {
 		_ = os.RemoveAll(dir) // what is left there harms nobody
 	})
 	k.env = append(os.Environ(), "DIR="+dir, "TOPICS="+strings.Join(topics, " "))
-	for _, port := range []string{"KAFKA_PORT", "CTRL_PORT", "REGISTRY_PORT", "REGISTRY_MGMT_PORT"} {
-		k.env = append(k.env, port+"="+strconv.Itoa(FreePort(t)))
+	names := []string{"KAFKA_PORT", "CTRL_PORT", "REGISTRY_PORT", "REGISTRY_MGMT_PORT"}
+	for i, port := range FreePorts(t, len(names)) {
+		k.env = append(k.env, names[i]+"="+strconv.Itoa(port))
 	}
 	k.lend(base)
 	out, err := k.run("start")

@@ -65,13 +65,23 @@ func SpecDir(t testing.TB) string {
 // FreePort asks the kernel for a port that nobody uses.
 func FreePort(t testing.TB) int {
 	t.Helper()
+	return FreePorts(t, 1)[0]
+}
+
+// FreePorts asks for several, each another one: a port that was given back can be given out again at once.
+func FreePorts(t testing.TB, n int) []int {
+	t.Helper()
+	ports := make([]int, n)
 	var config net.ListenConfig
-	listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for i := range ports {
+		listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
+	return ports
 }
 
 // Eventually asks until the answer is yes, and fails the test when that takes longer than allowed. It is for state
