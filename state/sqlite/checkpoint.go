@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"time"
-
-	"github.com/prefect-openlineage/listener/state"
 )
 
 // The log is written back by SQLite itself every thousand pages. A reader can hold that up; once the log has grown
@@ -31,16 +29,7 @@ func (s *Store) keepLogShort(ctx context.Context) {
 }
 
 // cutLog writes the log back now.
-func (s *Store) cutLog(ctx context.Context) error {
-	if err := s.writer.take(ctx); err != nil {
-		return err
-	}
-	defer s.writer.give()
-	if s.writer.broken.Load() {
-		return state.ErrFatalIO
-	}
-	return s.judge(s.writer.truncateLog(context.WithoutCancel(ctx)))
-}
+func (s *Store) cutLog(ctx context.Context) error { return s.tidy(ctx, s.writer.truncateLog) }
 
 // truncateLog writes the log back into the database and empties it, as far as readers let it.
 func (w *writer) truncateLog(ctx context.Context) error {

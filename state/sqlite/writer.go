@@ -50,6 +50,14 @@ func (w *writer) give() { w.turn <- struct{}{} }
 // Slim gives back the memory that SQLite keeps for writing: up to 8 MiB of pages and what they lie in, all of it once much
 // was written. What is needed of it is soon read again.
 func (s *Store) Slim(ctx context.Context) error {
+	return s.tidy(ctx, func(ctx context.Context) error {
+		_, err := s.writer.conn.ExecContext(ctx, "PRAGMA shrink_memory")
+		return err
+	})
+}
+
+// tidy runs in the writer's turn what is no transaction. Once begun it ends without regard to ctx.
+func (s *Store) tidy(ctx context.Context, do func(context.Context) error) error {
 	if err := s.writer.take(ctx); err != nil {
 		return err
 	}
@@ -57,8 +65,7 @@ func (s *Store) Slim(ctx context.Context) error {
 	if s.writer.broken.Load() {
 		return state.ErrFatalIO
 	}
-	_, err := s.writer.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA shrink_memory")
-	return s.judge(err)
+	return s.judge(do(context.WithoutCancel(ctx)))
 }
 
 func (w *writer) close() error {

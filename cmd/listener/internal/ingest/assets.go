@@ -164,10 +164,7 @@ func (p *portion) assetRuns() assetQuestion {
 // expect makes the next look for assets due that nobody expects.
 func (w *assetWatch) expect(now time.Time) {
 	w.ended = now
-	due := now.Add(sweepAfter)
-	if !w.swept.IsZero() && due.Before(w.swept.Add(sweepEvery)) {
-		due = w.swept.Add(sweepEvery)
-	}
+	due := later(now.Add(sweepAfter), w.swept.Add(sweepEvery))
 	if w.due.IsZero() || due.Before(w.due) {
 		w.due = due
 	}

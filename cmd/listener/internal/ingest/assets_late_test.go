@@ -81,9 +81,7 @@ func TestNoLooksForAssetsWhileNoneAreHeardOf(t *testing.T) {
 	second := 0
 	end := func(name string) prefect.TaskRun {
 		second += 20
-		task := r.taskRun(&flow.ID, name, second-2, second-1)
-		r.see(second, tasks(task))
-		return task
+		return r.end(flow, name, second)
 	}
 	looks := func() int { return r.prefect.Count("/events/filter") }
 	for range 12 {
@@ -126,15 +124,10 @@ func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 			start := func() { r.recorder.AssetsQuiet = func() time.Duration { return time.Hour } }
 			start()
 			flow := r.flowRun("Flow", 0, 0)
-			end := func(second int, name string) prefect.TaskRun {
-				task := r.taskRun(&flow.ID, name, second-2, second-1)
-				r.see(second, tasks(task))
-				return task
+			for _, second := range []int{20, 60, 100} {
+				r.end(flow, "plain", second)
 			}
-			end(20, "plain")
-			end(60, "plain")
-			end(100, "plain")
-			silent := end(120, "silent")
+			silent := r.end(flow, "silent", 120)
 			r.made(silent, "s3://lake/silent", 5)
 			for second := 150; second < 500; second += 30 {
 				r.see(second, tasks())
@@ -142,12 +135,12 @@ func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 			if restart {
 				r.with(func(*adapter.Settings) {})
 				start()
-				end(750, "plain")
+				r.end(flow, "plain", 750)
 			}
 			for second := 780; second < 1200; second += 30 {
 				r.see(second, tasks())
 			}
-			if !slices.ContainsFunc(r.ledger.all(), func(e adapter.Event) bool { return e.Run == silent.ID && containsText(e.Body, "lake") }) {
+			if !r.ledger.mentions(silent.ID, "lake") {
 				t.Error("the asset was not found")
 			}
 		})
@@ -162,7 +155,7 @@ func TestAnAssetThatIsHeardOfAfterAQuietTime(t *testing.T) {
 	r.recorder.AssetsQuiet = func() time.Duration { return quiet }
 	flow := r.flowRun("Flow", 0, 0)
 	for _, second := range []int{20, 120} {
-		r.see(second, tasks(r.taskRun(&flow.ID, "plain", second-2, second-1)))
+		r.end(flow, "plain", second)
 	}
 	for second := 150; second < 400; second += 30 {
 		r.see(second, tasks())
@@ -173,7 +166,7 @@ func TestAnAssetThatIsHeardOfAfterAQuietTime(t *testing.T) {
 	for _, second := range []int{400, 415, 430} {
 		r.see(second, tasks(heard))
 	}
-	if !slices.ContainsFunc(r.ledger.all(), func(e adapter.Event) bool { return e.Run == heard.ID && containsText(e.Body, "lake") }) {
+	if !r.ledger.mentions(heard.ID, "lake") {
 		t.Error("the asset was not found within half a minute")
 	}
 }

@@ -35,7 +35,7 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 	if first && len(p.tasks) == 0 || !first && w.due.IsZero() || now.Before(w.due) {
 		return nil
 	}
-	if !first && p.assetsQuiet() {
+	if p.assetsQuiet() {
 		w.plan(now)
 		return nil
 	}
@@ -79,8 +79,8 @@ func (w *assetWatch) plan(now time.Time) {
 	}
 }
 
-// assetsQuiet says whether a look would find nothing, since events tell at once of what can be read some time later. A
-// server searches all events for those about assets, which takes it the longer the busier it is.
+// assetsQuiet says whether a look would find nothing, since events tell at once of what can be read some time later. The
+// first look is never left out. A server searches all events for those about assets, which takes it the longer the busier it is.
 func (p *portion) assetsQuiet() bool {
 	ago := p.changes.Now.Sub(p.assets.swept)
 	return p.AssetsQuiet != nil && ago < sweepAnyway && p.AssetsQuiet() >= ago+sweepFor

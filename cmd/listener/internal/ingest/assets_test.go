@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/prefect-openlineage/listener/adapter"
 	"github.com/prefect-openlineage/listener/cmd/listener/internal/ingest"
 	"github.com/prefect-openlineage/listener/prefect"
@@ -28,6 +30,14 @@ func newAssetRig(t *testing.T, options ...prefecttest.Option) *assetRig {
 	r.reader = prefect.NewReader(r.prefect.Client(t), prefect.ReaderConfig{})
 	r.with(func(*adapter.Settings) {})
 	return r
+}
+
+// end records at a moment a task run that ended a second ago.
+func (r *assetRig) end(flow prefect.FlowRun, name string, second int) prefect.TaskRun {
+	r.t.Helper()
+	task := r.taskRun(&flow.ID, name, second-2, second-1)
+	r.see(second, tasks(task))
+	return task
 }
 
 // see records rows at a moment of the server's.
@@ -54,6 +64,11 @@ func (l *ledger) all() []adapter.Event {
 		events = append(events, b.Events...)
 	}
 	return events
+}
+
+// mentions says whether a run's events were stored with a text.
+func (l *ledger) mentions(run uuid.UUID, text string) bool {
+	return slices.ContainsFunc(l.all(), func(e adapter.Event) bool { return e.Run == run && containsText(e.Body, text) })
 }
 
 func tasks(rows ...prefect.TaskRun) prefect.Changes { return prefect.Changes{TaskRuns: rows} }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -503,7 +502,7 @@ func TestAnAssetThatIsHeardOfIsLookedFor(t *testing.T) {
 		}
 		r.store.mu.Lock()
 		defer r.store.mu.Unlock()
-		if !slices.ContainsFunc(r.store.all(), func(e adapter.Event) bool { return e.Run == task && containsText(e.Body, "lake") }) {
+		if !r.store.mentions(task, "lake") {
 			t.Error("the asset is missing")
 		}
 	})
