@@ -31,8 +31,10 @@ type Hint struct {
 	// State and At are the state's type and timestamp. Empty: the event didn't say.
 	State StateType
 	At    time.Time
-	// Asset: it is about an asset, whichever, and all else is empty.
+	// Asset: it is about an asset, whichever, and all else but Stream is empty.
 	Asset bool
+	// Stream is the number of the connection that brought it, from 0. Each loses events by itself.
+	Stream int
 }
 
 // HintListener hears what Hints bring. Hint is called from several goroutines at once. No method may block: a server throws

@@ -69,9 +69,12 @@ func listenAll(ctx context.Context, sockets []*socket, hear func(Hint)) error {
 	var ending sync.Mutex
 	var first error
 	var listening sync.WaitGroup
-	for _, s := range sockets {
+	for i, s := range sockets {
 		listening.Go(func() {
-			err := s.listen(ctx, hear)
+			err := s.listen(ctx, func(hint Hint) {
+				hint.Stream = i
+				hear(hint)
+			})
 			ending.Lock()
 			defer ending.Unlock()
 			if first == nil {

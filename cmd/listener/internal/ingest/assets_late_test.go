@@ -114,6 +114,30 @@ func TestNoLooksForAssetsWhileNoneAreHeardOf(t *testing.T) {
 	}
 }
 
+// TestLooksForAssetsAreTheRarerTheLongerNoneIsHeardOf looks soon after something was heard, or could not be, and then at distances
+// that double, once more when all that happened till then must be readable.
+func TestLooksForAssetsAreTheRarerTheLongerNoneIsHeardOf(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	second, heard := 0, 0
+	r.recorder.AssetsQuiet = func() time.Duration { return time.Duration(second-heard) * time.Second }
+	flow := r.flowRun("Flow", 0, 0)
+	var looked []int
+	for second = 5; second < 900; second += 5 {
+		if second == 400 {
+			heard = second
+		}
+		before := r.prefect.Count("/events/filter")
+		r.end(flow, "plain", second)
+		if r.prefect.Count("/events/filter") > before {
+			looked = append(looked, second)
+		}
+	}
+	if want := []int{5, 35, 75, 155, 185, 405, 435, 475, 555, 585}; !slices.Equal(looked, want) {
+		t.Errorf("looked at %v, want %v", looked, want)
+	}
+}
+
 // The last asset of a night, which no event told, is found though nothing ends after it, and though a restart comes between.
 func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 	t.Parallel()

@@ -79,11 +79,23 @@ func (w *assetWatch) plan(now time.Time) {
 	}
 }
 
-// assetsQuiet says whether a look would find nothing, since events tell at once of what can be read some time later. The
-// first look is never left out. A server searches all events for those about assets, which takes it the longer the busier it is.
+// assetsQuiet says whether a look can be left out, since events tell at once of what can be read some time later. After the
+// last of them looks come at distances that double, the last one after sweepFor. The first look of all is never left out. A
+// server searches all events for those about assets, which takes it the longer the busier it is.
 func (p *portion) assetsQuiet() bool {
-	ago := p.changes.Now.Sub(p.assets.swept)
-	return p.AssetsQuiet != nil && ago < sweepAnyway && p.AssetsQuiet() >= ago+sweepFor
+	if p.AssetsQuiet == nil {
+		return false
+	}
+	ago, quiet := p.changes.Now.Sub(p.assets.swept), p.AssetsQuiet()
+	after := quiet - ago // what was heard last: so much later was the last look
+	switch {
+	case ago >= sweepAnyway, after < 0:
+		return false
+	case after >= sweepFor:
+		return true
+	default:
+		return quiet < sweepFor && ago < after
+	}
 }
 
 // surprises finds the task runs that were told without some of these events. Older ones than since only teach which jobs

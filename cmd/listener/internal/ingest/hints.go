@@ -32,9 +32,10 @@ const (
 	steadyLook = 4 * time.Second
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
-	// Servers keep few events for a listener and throw away without a word what is more. So after as many events as burst
-	// within burstTime polls are not slow for as long as quiet.
-	burst     = 50
+	// Servers keep 256 events for a connection and throw away without a word what is more. So after as many events as burst
+	// over one of them within burstTime polls are not slow for as long as quiet. Where a server lost some of 300, it had sent 258
+	// within two seconds.
+	burst     = 100
 	burstTime = 2 * time.Second
 	quiet     = 30 * time.Second
 	// hintPatience is how long a row is awaited as its event told it. The polls look further.
@@ -55,20 +56,19 @@ type Hints struct {
 	runs      map[uuid.UUID]*awaited
 	seen      recent
 	trust     trust
-	asset     time.Time // when something was last heard of an asset
-	first     time.Time // when the first was named of those that were never looked for; zero: there is none
-	looked    time.Time // when runs were last read by id
-	quick     float64   // how many such reads could be made at once after it
-	full      bool      // that read brought many
-	asked     int       // and it looked for so many
-	behind    bool      // of which it brought few
-	fresh     bool      // that read looked for runs that were named since the one before
-	fruitless int       // reads in a row that brought nothing
-	lagging   int       // reads in a row that looked for newly named runs and brought nothing
-	relied    bool      // polls are slow
-	counted   time.Time // since when events are counted
-	count     int       // events since then
-	busy      time.Time // until when so many came that some may be lost
+	asset     time.Time     // when something was last heard of an asset
+	first     time.Time     // when the first was named of those that were never looked for; zero: there is none
+	looked    time.Time     // when runs were last read by id
+	quick     float64       // how many such reads could be made at once after it
+	full      bool          // that read brought many
+	asked     int           // and it looked for so many
+	behind    bool          // of which it brought few
+	fresh     bool          // that read looked for runs that were named since the one before
+	fruitless int           // reads in a row that brought nothing
+	lagging   int           // reads in a row that looked for newly named runs and brought nothing
+	relied    bool          // polls are slow
+	tallies   map[int]tally // by stream
+	busy      time.Time     // until when so many came that some may be lost
 }
 
 // Stored says what came of the runs of one portion, once it is stored.
@@ -100,7 +100,7 @@ var _ prefect.HintListener = (*Hints)(nil)
 func NewHints(every time.Duration, log *zap.Logger, metrics *HintMetrics) *Hints {
 	return &Hints{
 		every: every, log: log, metrics: metrics, more: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
-		runs: map[uuid.UUID]*awaited{}, trust: newTrust(),
+		runs: map[uuid.UUID]*awaited{}, trust: newTrust(), tallies: map[int]tally{},
 	}
 }
 
@@ -126,7 +126,7 @@ func (h *Hints) Hint(hint prefect.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.metrics.received.Inc()
-	h.tally(time.Now())
+	h.tally(hint.Stream, time.Now())
 	if hint.Asset {
 		h.asset = time.Now()
 		return
@@ -143,12 +143,21 @@ func (h *Hints) Hint(hint prefect.Hint) {
 	h.await(hint.Run, hint.Task, hint.At)
 }
 
+// tally counts the events that came over one connection since a time.
+type tally struct {
+	since time.Time
+	count int
+}
+
 // tally counts an event, and wakes the loop where a burst of them begins. The hints are locked.
-func (h *Hints) tally(now time.Time) {
-	if now.Sub(h.counted) > burstTime {
-		h.counted, h.count = now, 0
+func (h *Hints) tally(stream int, now time.Time) {
+	t := h.tallies[stream]
+	if now.Sub(t.since) > burstTime {
+		t = tally{since: now}
 	}
-	if h.count++; h.count < burst {
+	t.count++
+	h.tallies[stream] = t
+	if t.count < burst {
 		return
 	}
 	if !h.busy.After(now) {

@@ -305,7 +305,7 @@ func TestHintsThatStopInABurst(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		heard := 0
 		r.prefect.OnEvent(func(prefecttest.Event) []time.Duration {
-			if heard++; heard > 60 {
+			if heard++; heard > 130 {
 				return nil
 			}
 			return []time.Duration{0}
@@ -315,7 +315,7 @@ func TestHintsThatStopInABurst(t *testing.T) {
 		for i := range 300 {
 			task := r.task(run, fmt.Sprint("part ", i))
 			tasks, began[task] = append(tasks, task), time.Now()
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(15 * time.Second)
 		for _, task := range tasks {
@@ -460,11 +460,32 @@ func TestHintsPollABusyServerNoLessThanAQuietOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startHints(t, 20*time.Second)
 		flow, polls := r.run(), r.polls()
-		for i := range 3600 {
+		for i := range 7000 {
 			r.complete(r.task(flow, fmt.Sprint("much ", i)))
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(15 * time.Millisecond)
 		}
-		if n := r.polls() - polls; n < 6 {
+		if n := r.polls() - polls; n < 3 {
+			t.Errorf("%d polls in 105 s", n)
+		}
+	})
+}
+
+// Of small flows that run one after the other no event gets lost, so that polls stay slow.
+func TestHintsPollAServerOfSmallFlowsAsSlowlyAsAQuietOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		time.Sleep(time.Minute)
+		polls := r.polls()
+		for flow := range 120 {
+			run := r.run()
+			for i := range 25 {
+				r.complete(r.task(run, fmt.Sprint("small ", flow, i)))
+			}
+			synctest.Wait() // or the server would throw them away
+			time.Sleep(1500 * time.Millisecond)
+		}
+		if n := r.polls() - polls; n > 7 {
 			t.Errorf("%d polls in 3 minutes", n)
 		}
 	})
