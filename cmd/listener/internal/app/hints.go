@@ -25,12 +25,7 @@ type hints struct {
 
 func newHints(o Options, src source, poller *prefect.Poller, recorder *ingest.Recorder, registry prometheus.Registerer, log *zap.Logger) *hints {
 	named := ingest.NewHints(timeBetweenLooks(o.Config.Prefect.MaxRequestsPerSecond), log, ingest.NewHintMetrics(registry))
-	recorder.AssetsQuiet = named.AssetsQuiet
-	poller.RelyOn(named.ReadUpTo)
-	return &hints{
-		named: named, events: src.client.Hints(named, log),
-		follower: &ingest.Follower{Hints: named, Runs: poller, Recorder: recorder, Log: log},
-	}
+	return &hints{named: named, events: src.client.Hints(named, log), follower: ingest.NewFollower(named, poller, recorder, log)}
 }
 
 // timeBetweenLooks is the least time between two reads of what events named. Where requests are few it is longer, so that reads

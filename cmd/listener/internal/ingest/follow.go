@@ -15,6 +15,8 @@ type RunReader interface {
 	Read(ctx context.Context, ids prefect.OpenRuns) (prefect.Changes, error)
 	// Stored hears which rows are stored, and which of their runs were left for later.
 	Stored(changes prefect.Changes, left []uuid.UUID)
+	// RelyOn has polls pass over what ended before the time that heard returns: it was read by id.
+	RelyOn(heard func(now time.Time) time.Time)
 }
 
 // Follower reads the runs that events named, and tells of them at once. It never moves the cursor: whatever it misses is
@@ -26,6 +28,13 @@ type Follower struct {
 	// Tasks notices where flow runs come without their task runs. Nil: nobody does.
 	Tasks *TaskWatch
 	Log   *zap.Logger
+}
+
+// NewFollower returns a follower, and has polls and the looks for assets leave out what events make needless.
+func NewFollower(hints *Hints, runs RunReader, recorder *Recorder, log *zap.Logger) *Follower {
+	runs.RelyOn(hints.ReadUpTo)
+	recorder.AssetsQuiet = hints.AssetsQuiet
+	return &Follower{Hints: hints, Runs: runs, Recorder: recorder, Log: log}
 }
 
 // Run follows until the context ends, which is no error. It returns an error only when nothing more can be stored.

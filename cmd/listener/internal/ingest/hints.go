@@ -26,9 +26,10 @@ const (
 	// pause is twice as long then, so as not to keep it from that.
 	behindLook = 4
 	// A server that is busy for long is not to be kept busy by being watched: quickLooks can be made as fast as these allow, and
-	// then one in steadyLook, which is also how fast the right to quick ones comes back. A burst of some hundred runs is
-	// over before.
-	quickLooks = 50
+	// then one in steadyLook, which is also how fast the right to quick ones comes back. A burst brings burstLooks more, so that
+	// one of some hundred runs is over before they are.
+	quickLooks = 15
+	burstLooks = 40
 	steadyLook = 4 * time.Second
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
@@ -149,7 +150,7 @@ type tally struct {
 	count int
 }
 
-// tally counts an event, and wakes the loop where a burst of them begins. The hints are locked.
+// tally counts an event, and where a burst of them begins wakes the loop and grants the quick looks. The hints are locked.
 func (h *Hints) tally(stream int, now time.Time) {
 	t := h.tallies[stream]
 	if now.Sub(t.since) > burstTime {
@@ -162,6 +163,7 @@ func (h *Hints) tally(stream int, now time.Time) {
 	}
 	if !h.busy.After(now) {
 		signal(h.hurry)
+		h.quick += burstLooks
 	}
 	h.busy = now.Add(quiet)
 }
@@ -220,9 +222,9 @@ func (h *Hints) due(now time.Time) (prefect.OpenRuns, time.Duration) {
 	return h.pick(now), 0
 }
 
-// quickAt is how many looks could be made one after the other at a time. The hints are locked.
+// quickAt is how many looks could be made one after the other at a time. What a burst left over stays. The hints are locked.
 func (h *Hints) quickAt(now time.Time) float64 {
-	return min(h.quick+now.Sub(h.looked).Seconds()/steadyLook.Seconds(), quickLooks)
+	return max(h.quick, min(h.quick+now.Sub(h.looked).Seconds()/steadyLook.Seconds(), quickLooks))
 }
 
 // next is when runs are to be read next.

@@ -79,12 +79,10 @@ func startReading(t *testing.T, interval time.Duration, socket bool) *hintRig {
 		Poller: poller, Recorder: recorder, Store: r.store, Space: &room{}, Report: &report{}, Metrics: metrics, Log: log,
 		Hints: hints, Interval: interval, Grace: grace,
 	}
-	recorder.AssetsQuiet = hints.AssetsQuiet
-	poller.RelyOn(hints.ReadUpTo)
 	if !socket {
 		loop.Hints = nil
 	}
-	follower := &ingest.Follower{Hints: hints, Runs: poller, Recorder: recorder, Log: log}
+	follower := ingest.NewFollower(hints, poller, recorder, log)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	if socket {
@@ -133,6 +131,17 @@ func (r *hintRig) delay(id uuid.UUID, what adapter.EventType, since time.Time) t
 		return time.Hour
 	}
 	return at.Sub(since)
+}
+
+// announce has an event tell of a task that starts, of which the server shows no row yet.
+func (r *hintRig) announce(run uuid.UUID, i int) prefect.TaskRun {
+	at := time.Now()
+	task := prefect.TaskRun{
+		ID: prefecttest.ID(fmt.Sprint("late ", i)), Name: "late-612", TaskKey: "late-0a1b2c3d", DynamicKey: fmt.Sprint("612-", i), FlowRunID: &run,
+		State: &prefect.State{Type: prefect.Running, Name: "Running", Timestamp: at}, StartTime: &at, RunCount: 1,
+	}
+	r.prefect.Announce(task.ID, true, *task.State)
+	return task
 }
 
 // within fails unless an event was stored so soon after a moment.
