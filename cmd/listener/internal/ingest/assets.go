@@ -18,7 +18,7 @@ const (
 	assetWait    = 7 * time.Second  // after its end, a task run that is known to make assets is told
 	sweepAfter   = 10 * time.Second // after an end, the server is asked for events of assets that nobody expected
 	sweepEvery   = 30 * time.Second // at the most often
-	sweepFor     = 3 * time.Minute  // after the last such end: a busy server writes its events down late
+	sweepFor     = 3 * time.Minute  // after the last such end, or what was last heard: a busy server writes its events down late
 	sweepAnyway  = 10 * time.Minute // though no event was heard about an asset
 	sweepBack    = 10 * time.Minute // how far each of these looks goes back
 	firstLook    = 7 * 24 * time.Hour
@@ -36,7 +36,9 @@ type assetWatch struct {
 	asked time.Time // of the server's time, when it was last found out whether it has any
 	swept time.Time // of the server's time, the last look for unexpected ones; zero: none yet
 	due   time.Time // of the next; zero: no task run has ended lately
-	ended time.Time // of the server's time, the last end of a task run that was told without assets and may have some
+	// ended is, of the server's time, the last end of a task run that was told without assets and may have some, or a later
+	// moment up to which events may be unheard.
+	ended time.Time
 	// seen are how many events were told with a task run's end, and when the newest of them occurred.
 	seen   map[uuid.UUID]assetsSeen
 	broken string // how the last reading failed; empty: it did not
@@ -106,11 +108,11 @@ func (p *portion) gatherAssets(ctx context.Context) error {
 	return nil
 }
 
-// lookForLacking makes the next look due where a run of a job that makes assets has none yet: they may come later than
-// they were waited for.
+// lookForLacking makes the next look due where a run has none yet: they may come later than they were waited for, or than
+// the run was read.
 func (p *portion) lookForLacking(asked []uuid.UUID, found map[uuid.UUID][]prefect.AssetEvent) {
 	for _, id := range asked {
-		if len(found[id]) == 0 && p.assets.makes(p.known[id].Run) {
+		if len(found[id]) == 0 {
 			p.assets.expect(p.changes.Now)
 		}
 	}
@@ -163,7 +165,7 @@ func (p *portion) assetRuns() assetQuestion {
 
 // expect makes the next look for assets due that nobody expects.
 func (w *assetWatch) expect(now time.Time) {
-	w.ended = now
+	w.ended = later(w.ended, now)
 	due := later(now.Add(sweepAfter), w.swept.Add(sweepEvery))
 	if w.due.IsZero() || due.Before(w.due) {
 		w.due = due

@@ -138,6 +138,51 @@ func TestLooksForAssetsAreTheRarerTheLongerNoneIsHeardOf(t *testing.T) {
 	}
 }
 
+// TestAnAssetWrittenLateAfterAReconnect finds within minutes what could not be heard and was written down late, though nothing
+// ends any more.
+func TestAnAssetWrittenLateAfterAReconnect(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	second, heard := 0, 0
+	r.recorder.AssetsQuiet = func() time.Duration { return time.Duration(second-heard) * time.Second }
+	flow := r.flowRun("Flow", 0, 0)
+	second = 5
+	r.end(flow, "plain", second)
+	second = 20
+	silent := r.end(flow, "silent", second)
+	r.made(silent, "s3://lake/silent", 170)
+	heard = 70
+	for second = 75; second < 300; second += 5 {
+		r.see(second, tasks())
+	}
+	if !r.ledger.mentions(silent.ID, "lake") {
+		t.Error("the asset was not found")
+	}
+}
+
+// TestAssetsOfARunThatWasReadLate finds assets that were written down after their run was read and asked about, though its
+// job made none before.
+func TestAssetsOfARunThatWasReadLate(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	flow := r.flowRun("Flow", 0, 0)
+	maker := r.taskRun(&flow.ID, "make", 1, 2)
+	r.made(maker, "s3://lake/a", 0)
+	r.see(60, tasks(maker))
+	for second := 62; second < 400; second += 10 {
+		r.see(second, tasks())
+	}
+	other := r.taskRun(&flow.ID, "other", 400, 402)
+	r.made(other, "s3://lake/b", 40)
+	r.see(430, tasks(other))
+	for second := 432; second < 600; second += 10 {
+		r.see(second, tasks())
+	}
+	if !r.ledger.mentions(other.ID, "lake") {
+		t.Error("the asset was not found")
+	}
+}
+
 // The last asset of a night, which no event told, is found though nothing ends after it, and though a restart comes between.
 func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,11 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 	if first && len(p.tasks) == 0 || !first && w.due.IsZero() || now.Before(w.due) {
 		return nil
 	}
+	if p.AssetsQuiet != nil {
+		if quiet := p.AssetsQuiet(); quiet > 0 {
+			w.ended = later(w.ended, now.Add(-quiet))
+		}
+	}
 	if p.assetsQuiet() {
 		w.plan(now)
 		return nil
@@ -87,7 +92,7 @@ func (p *portion) assetsQuiet() bool {
 		return false
 	}
 	ago, quiet := p.changes.Now.Sub(p.assets.swept), p.AssetsQuiet()
-	after := quiet - ago // what was heard last: so much later was the last look
+	after := quiet - ago // from what was heard last to the last look; negative: it was heard since, or events can't be relied on
 	switch {
 	case ago >= sweepAnyway, after < 0:
 		return false

@@ -30,7 +30,8 @@ type Follower struct {
 	Log   *zap.Logger
 }
 
-// NewFollower returns a follower, and has polls and the looks for assets leave out what events make needless.
+// NewFollower returns a follower, and has polls and the looks for assets leave out what events make needless: neither runs nor
+// recorder may be at work yet.
 func NewFollower(hints *Hints, runs RunReader, recorder *Recorder, log *zap.Logger) *Follower {
 	runs.RelyOn(hints.ReadUpTo)
 	recorder.AssetsQuiet = hints.AssetsQuiet

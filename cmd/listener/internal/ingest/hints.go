@@ -28,8 +28,8 @@ const (
 	// A server that is busy for long is not to be kept busy by being watched: quickLooks can be made as fast as these allow, and
 	// then one in steadyLook, which is also how fast the right to quick ones comes back. A burst brings burstLooks more, so that
 	// one of some hundred runs is over before they are.
-	quickLooks = 15
-	burstLooks = 40
+	quickLooks = 25
+	burstLooks = 30
 	steadyLook = 4 * time.Second
 	// longestLook is the most time between two reads while rows are awaited that don't come.
 	longestLook = 2 * time.Second
@@ -69,7 +69,7 @@ type Hints struct {
 	lagging   int           // reads in a row that looked for newly named runs and brought nothing
 	relied    bool          // polls are slow
 	tallies   map[int]tally // by stream
-	busy      time.Time     // until when so many came that some may be lost
+	busy      time.Time     // until when so much goes on that polls are not slow
 }
 
 // Stored says what came of the runs of one portion, once it is stored.
@@ -161,11 +161,19 @@ func (h *Hints) tally(stream int, now time.Time) {
 	if t.count < burst {
 		return
 	}
-	if !h.busy.After(now) {
+	if h.hurryPolls(now) {
+		h.quick = min(h.quick+burstLooks, quickLooks+burstLooks)
+	}
+}
+
+// hurryPolls has polls come more often for a while, and says whether they did not before. The hints are locked.
+func (h *Hints) hurryPolls(now time.Time) bool {
+	quietSoFar := !h.busy.After(now)
+	if quietSoFar {
 		signal(h.hurry)
-		h.quick += burstLooks
 	}
 	h.busy = now.Add(quiet)
+	return quietSoFar
 }
 
 // await adds a run to those that are to be read. The hints are locked.
@@ -277,7 +285,8 @@ func (h *Hints) pick(now time.Time) prefect.OpenRuns {
 	h.first = time.Time{}
 	for _, r := range h.runs {
 		if r.looked.IsZero() {
-			h.first = now // those that found no place have waited long enough
+			h.first = now     // those that found no place have waited long enough
+			h.hurryPolls(now) // and a poll reads more of them at once
 			break
 		}
 	}

@@ -193,6 +193,43 @@ func TestHintsThatAreSilent(t *testing.T) {
 	})
 }
 
+// That holds where the clock of what runs is an hour ahead, too.
+func TestHintsThatAreSilentOfAFastClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		r.prefect.OnEvent(func(prefecttest.Event) []time.Duration { return nil })
+		run := r.prefect.AddFlowRun(prefect.FlowRun{FlowID: r.flow.ID})
+		r.prefect.SetState(run.ID, prefect.State{Type: prefect.Running, Timestamp: time.Now().Add(time.Hour)})
+		time.Sleep(70 * time.Second)
+		polls := r.polls()
+		time.Sleep(time.Minute)
+		if n := r.polls() - polls; n < 25 {
+			t.Errorf("%d polls in a minute", n)
+		}
+	})
+}
+
+// What events told and was read is counted by polls, not read again.
+func TestPollsPassOverWhatEventsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		run := r.run()
+		time.Sleep(time.Minute)
+		for i := range 60 {
+			r.complete(r.task(run, fmt.Sprint("part ", i)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Second)
+		r.prefect.ForgetRequests()
+		time.Sleep(14 * time.Second) // a poll
+		if n := r.prefect.Count("/task_runs/count"); n == 0 {
+			t.Error("all was read once more")
+		}
+	})
+}
+
 // When the websocket is away polls are the usual ones at once, and slow down again once it is back.
 func TestHintsThatAreAway(t *testing.T) {
 	t.Parallel()
@@ -449,6 +486,28 @@ func TestHintsWatchABusyServerWithPatience(t *testing.T) {
 	})
 }
 
+// Where more is named than one look reads, polls help though it is no burst.
+func TestHintsOfMoreThanALookReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		run := r.run()
+		time.Sleep(time.Minute)
+		polls := r.polls()
+		var tasks []uuid.UUID
+		for i := range 2000 {
+			tasks = append(tasks, r.task(run, fmt.Sprint("part ", i)))
+			if before := i - 400; before >= 0 {
+				r.complete(tasks[before])
+			}
+			time.Sleep(25 * time.Millisecond)
+		}
+		if n := r.polls() - polls; n < 4 {
+			t.Errorf("%d polls in 50 s", n)
+		}
+	})
+}
+
 // What starts all at once is watched closely until the server has written it down, which it does one after the other.
 func TestHintsWatchABurstClosely(t *testing.T) {
 	t.Parallel()
@@ -457,8 +516,11 @@ func TestHintsWatchABurstClosely(t *testing.T) {
 		run := r.run()
 		time.Sleep(10 * time.Second)
 		var tasks []prefect.TaskRun
-		for i := range 200 {
+		for i := range 300 {
 			tasks = append(tasks, r.announce(run, i))
+			if i%100 == 99 {
+				synctest.Wait() // or the server would throw them away
+			}
 		}
 		shown := map[uuid.UUID]time.Time{}
 		for _, task := range tasks {
@@ -468,7 +530,7 @@ func TestHintsWatchABurstClosely(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		for id, since := range shown {
-			r.within(1200*time.Millisecond, id, adapter.Start, since)
+			r.within(2*time.Second, id, adapter.Start, since)
 		}
 	})
 }

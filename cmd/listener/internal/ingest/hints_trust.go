@@ -58,7 +58,7 @@ func (t *trust) found(id uuid.UUID, stamp, now time.Time) {
 		return
 	}
 	if _, known := t.unnamed[id]; !known {
-		t.unnamed[id] = time.Now().Add(max(0, eventLag-now.Sub(stamp)))
+		t.unnamed[id] = time.Now().Add(min(max(0, eventLag-now.Sub(stamp)), eventLag)) // a worker's clock may be ahead
 	}
 }
 
