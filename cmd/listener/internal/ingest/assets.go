@@ -41,7 +41,8 @@ type assetWatch struct {
 	ended time.Time
 	// seen are how many events were told with a task run's end, and when the newest of them occurred.
 	seen   map[uuid.UUID]assetsSeen
-	broken string // how the last reading failed; empty: it did not
+	broken string    // how the last reading failed; empty: it did not
+	left   time.Time // of the server's time, up to when an earlier process had read; zero: there was none
 }
 
 type assetsSeen struct {

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -186,7 +187,7 @@ func TestAssetsOfARunThatWasReadLate(t *testing.T) {
 // The last asset of a night, which no event told, is found though nothing ends after it, and though a restart comes between.
 func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 	t.Parallel()
-	for name, restart := range map[string]bool{"running on": false, "over a restart": true} {
+	for name, restart := range map[string]int{"running on": 0, "over a restart": 750, "an hour after a restart": 4100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newAssetRig(t)
@@ -201,18 +202,38 @@ func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 			for second := 150; second < 500; second += 30 {
 				r.see(second, tasks())
 			}
-			if restart {
+			if restart > 0 {
 				r.with(func(*adapter.Settings) {})
 				start()
-				r.end(flow, "plain", 750)
+				r.recorder.Resume(*at(480))
+				r.end(flow, "plain", restart)
 			}
-			for second := 780; second < 1200; second += 30 {
+			for second := max(restart, 750) + 30; second < restart+1200; second += 30 {
 				r.see(second, tasks())
 			}
 			if !r.ledger.mentions(silent.ID, "lake") {
 				t.Error("the asset was not found")
 			}
 		})
+	}
+}
+
+// However much was made while the listener was away, what it left out before is found.
+func TestAssetsBeforeManyOthers(t *testing.T) {
+	t.Parallel()
+	r := newAssetRig(t)
+	flow := r.flowRun("Flow", 0, 0)
+	early := r.end(flow, "early", 20)
+	r.made(early, "s3://lake/early", 30)
+	loud := r.taskRun(&flow.ID, "loud", 100, 200)
+	for i := range 250 {
+		r.made(loud, fmt.Sprint("s3://lake/", i), 0)
+	}
+	r.with(func(*adapter.Settings) {})
+	r.recorder.Resume(*at(22))
+	r.end(flow, "plain", 3600)
+	if !r.ledger.mentions(early.ID, "lake") {
+		t.Error("the asset was not found")
 	}
 }
 

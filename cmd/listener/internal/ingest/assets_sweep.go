@@ -44,14 +44,12 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 		w.plan(now)
 		return nil
 	}
-	// What an earlier process left out is no older than that.
-	since, recent, pages := now.Add(-firstLook), now.Add(-sweepBack-sweepAnyway), firstPages
-	if !first {
-		since, pages = w.swept.Add(-sweepBack), sweepPages
-		recent = since
+	recent := w.swept.Add(-sweepBack)
+	if first {
+		recent = w.unlooked(now)
 	}
 	w.due = now.Add(sweepEvery) // should this one come to nothing
-	events, err := p.reader.NewestAssetEvents(ctx, since, pages)
+	events, err := p.newestAssets(ctx, recent, first)
 	if err = p.assetsRead(ctx, err); err != nil || w.broken != "" {
 		return err
 	}
@@ -69,6 +67,27 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 		}
 	}
 	return p.surprises(ctx, events, recent)
+}
+
+// unlooked is since when an earlier process may have left out events.
+func (w *assetWatch) unlooked(now time.Time) time.Time {
+	since := now
+	if !w.left.IsZero() {
+		since = earlier(now, w.left)
+	}
+	return since.Add(-sweepBack - sweepAnyway)
+}
+
+// newestAssets returns the events since a time, the newest first. The first look takes older ones too, as many as are quickly
+// read, to learn from.
+func (p *portion) newestAssets(ctx context.Context, since time.Time, first bool) ([]prefect.AssetEvent, error) {
+	if first {
+		events, err := p.reader.NewestAssetEvents(ctx, earlier(since, p.changes.Now.Add(-firstLook)), firstPages)
+		if err != nil || len(events) == 0 || !events[len(events)-1].Occurred.After(since) {
+			return events, err
+		}
+	}
+	return p.reader.NewestAssetEvents(ctx, since, sweepPages)
 }
 
 // plan makes the next look due, as long as task runs have ended lately. Where the looks after the last end were left out,

@@ -25,13 +25,15 @@ type hintRig struct {
 	t        *testing.T
 	prefect  *prefecttest.Server
 	store    *timedLedger
+	log      *zap.Logger
 	logs     *observer.ObservedLogs
 	registry *prometheus.Registry
 	hints    *ingest.Hints
 	flow     prefect.Flow
+	stop     func() // and wait until all has ended
 }
 
-// timedLedger notes when each event was stored.
+// timedLedger notes when each event was stored, and the cursor.
 type timedLedger struct {
 	positions
 	at map[string]time.Time // by run and type
@@ -47,6 +49,9 @@ func (l *timedLedger) Commit(ctx context.Context, batch state.Batch) (state.Comm
 			l.at[key] = time.Now()
 		}
 	}
+	if cursor := batch.Cursors[ingest.CursorName]; cursor != nil && err == nil {
+		l.cursor = cursor
+	}
 	return committed, err
 }
 
@@ -61,16 +66,25 @@ func startReading(t *testing.T, interval time.Duration, socket bool) *hintRig {
 	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
 	r := &hintRig{
-		t: t, prefect: prefecttest.New(t, prefecttest.Socket()), logs: logs, registry: prometheus.NewRegistry(),
+		t: t, prefect: prefecttest.New(t, prefecttest.Socket()), log: zap.New(core), logs: logs,
 		store: &timedLedger{positions: positions{ledger: newLedger()}, at: map[string]time.Time{}},
 	}
 	r.flow = r.prefect.AddFlow("Load")
+	r.start(interval, socket)
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+// start runs the reading side as a process of its own would, on what is stored.
+func (r *hintRig) start(interval time.Duration, socket bool) {
+	r.t.Helper()
 	a, err := adapter.New(adapter.Settings{Producer: "https://example.com/producer", Version: "1", Grace: grace})
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	client := r.prefect.Client(t)
-	metrics, log := ingest.NewMetrics(r.registry), zap.New(core)
+	client := r.prefect.Client(r.t)
+	r.registry = prometheus.NewRegistry()
+	metrics, log := ingest.NewMetrics(r.registry), r.log
 	recorder := ingest.NewRecorder(a, prefect.NewReader(client, prefect.ReaderConfig{}), r.store, log, metrics, nil)
 	poller := prefect.NewPoller(client, prefect.PollerConfig{})
 	hints := ingest.NewHints(ingest.LookEvery, log, ingest.NewHintMetrics(r.registry))
@@ -83,20 +97,19 @@ func startReading(t *testing.T, interval time.Duration, socket bool) *hintRig {
 		loop.Hints = nil
 	}
 	follower := ingest.NewFollower(hints, poller, recorder, log)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(r.t.Context())
 	var running sync.WaitGroup
 	if socket {
 		running.Go(func() { client.Hints(hints, log).Run(ctx) })
 		running.Go(func() { _ = follower.Run(ctx) })
 	}
 	running.Go(func() { _ = loop.Run(ctx) })
-	t.Cleanup(func() {
+	r.stop = func() {
 		cancel()
 		running.Wait()
-	})
+	}
 	time.Sleep(interval + 2*time.Second)
 	synctest.Wait()
-	return r
 }
 
 // run adds a flow run that begins to run now.

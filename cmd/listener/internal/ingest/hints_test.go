@@ -610,6 +610,32 @@ func TestAnAssetThatIsHeardOfIsLookedFor(t *testing.T) {
 	})
 }
 
+// TestAnAssetThatWasWrittenWhileNobodyRead finds what became known while the listener was stopped for an hour.
+func TestAnAssetThatWasWrittenWhileNobodyRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startHints(t, usual)
+		flow := r.run()
+		task := r.task(flow, "work")
+		time.Sleep(5 * time.Second)
+		r.complete(task)
+		time.Sleep(5 * time.Second)
+		r.stop()
+		r.prefect.AddAssetEvent(prefect.AssetEvent{
+			Name: "prefect.asset.materialization.succeeded", Asset: prefect.Asset{Key: "s3://lake/clean"}, TaskRunID: task, FlowRunID: flow,
+		}, 0)
+		time.Sleep(time.Hour)
+		r.start(usual, true)
+		r.complete(r.task(flow, "other"))
+		time.Sleep(2 * time.Minute)
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		if !r.store.mentions(task, "lake") {
+			t.Error("the asset is missing")
+		}
+	})
+}
+
 // The ends that events told are read up to the oldest that is still awaited, and to no time at all once events may be
 // missing.
 func TestHintsKnowUpToWhenEndsWereRead(t *testing.T) {

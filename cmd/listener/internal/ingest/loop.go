@@ -144,6 +144,7 @@ func (l *Loop) loadCursor(ctx context.Context) error {
 	if err := json.Unmarshal(text, &l.cursor); err != nil {
 		return fmt.Errorf("reading the stored cursor %q: %w", text, err)
 	}
+	l.Recorder.Resume(l.cursor.Ended)
 	return nil
 }
 

@@ -64,6 +64,13 @@ func chronological(events []adapter.Event) []adapter.Event {
 	return sorted
 }
 
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

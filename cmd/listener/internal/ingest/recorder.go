@@ -79,6 +79,14 @@ func NewRecorder(a *adapter.Adapter, reader Reader, ledger Ledger, log *zap.Logg
 		familiar: newFamiliar(), assets: newAssetWatch(), holds: newHolds(), rolled: rolledRuns{}}
 }
 
+// Resume tells up to when, of Prefect's time, an earlier process had read; zero: there was none. Assets of what that one told
+// are looked for too. It is to be called before the first Record.
+func (r *Recorder) Resume(ended time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.assets.left = ended
+}
+
 // Mode says how a portion is to be recorded.
 type Mode struct {
 	// Live portions may leave a run for the next poll when something it refers to cannot be read yet, and believe that
