@@ -120,11 +120,11 @@ func TestNoLooksForAssetsWhileNoneAreHeardOf(t *testing.T) {
 func TestLooksForAssetsAreTheRarerTheLongerNoneIsHeardOf(t *testing.T) {
 	t.Parallel()
 	r := newAssetRig(t)
-	second, heard := 0, 0
-	r.recorder.AssetsQuiet = func() time.Duration { return time.Duration(second-heard) * time.Second }
+	heard := 0
+	r.recorder.AssetsQuiet = func() time.Duration { return r.now.Sub(*at(heard)) }
 	flow := r.flowRun("Flow", 0, 0)
 	var looked []int
-	for second = 5; second < 900; second += 5 {
+	for second := 5; second < 900; second += 5 {
 		if second == 400 {
 			heard = second
 		}
@@ -144,18 +144,14 @@ func TestLooksForAssetsAreTheRarerTheLongerNoneIsHeardOf(t *testing.T) {
 func TestAnAssetWrittenLateAfterAReconnect(t *testing.T) {
 	t.Parallel()
 	r := newAssetRig(t)
-	second, heard := 0, 0
-	r.recorder.AssetsQuiet = func() time.Duration { return time.Duration(second-heard) * time.Second }
+	heard := 0
+	r.recorder.AssetsQuiet = func() time.Duration { return r.now.Sub(*at(heard)) }
 	flow := r.flowRun("Flow", 0, 0)
-	second = 5
-	r.end(flow, "plain", second)
-	second = 20
-	silent := r.end(flow, "silent", second)
+	r.end(flow, "plain", 5)
+	silent := r.end(flow, "silent", 20)
 	r.made(silent, "s3://lake/silent", 170)
 	heard = 70
-	for second = 75; second < 300; second += 5 {
-		r.see(second, tasks())
-	}
+	r.wait(75, 300, 5)
 	if !r.ledger.mentions(silent.ID, "lake") {
 		t.Error("the asset was not found")
 	}
@@ -170,15 +166,11 @@ func TestAssetsOfARunThatWasReadLate(t *testing.T) {
 	maker := r.taskRun(&flow.ID, "make", 1, 2)
 	r.made(maker, "s3://lake/a", 0)
 	r.see(60, tasks(maker))
-	for second := 62; second < 400; second += 10 {
-		r.see(second, tasks())
-	}
+	r.wait(62, 400, 10)
 	other := r.taskRun(&flow.ID, "other", 400, 402)
 	r.made(other, "s3://lake/b", 40)
 	r.see(430, tasks(other))
-	for second := 432; second < 600; second += 10 {
-		r.see(second, tasks())
-	}
+	r.wait(432, 600, 10)
 	if !r.ledger.mentions(other.ID, "lake") {
 		t.Error("the asset was not found")
 	}
@@ -199,18 +191,14 @@ func TestAssetsThatNobodyHeardOfAfterTheLastEnd(t *testing.T) {
 			}
 			silent := r.end(flow, "silent", 120)
 			r.made(silent, "s3://lake/silent", 5)
-			for second := 150; second < 500; second += 30 {
-				r.see(second, tasks())
-			}
+			r.wait(150, 500, 30)
 			if restart > 0 {
 				r.with(func(*adapter.Settings) {})
 				start()
 				r.recorder.Resume(*at(480))
 				r.end(flow, "plain", restart)
 			}
-			for second := max(restart, 750) + 30; second < restart+1200; second += 30 {
-				r.see(second, tasks())
-			}
+			r.wait(max(restart, 750)+30, restart+1200, 30)
 			if !r.ledger.mentions(silent.ID, "lake") {
 				t.Error("the asset was not found")
 			}
@@ -247,9 +235,7 @@ func TestAnAssetThatIsHeardOfAfterAQuietTime(t *testing.T) {
 	for _, second := range []int{20, 120} {
 		r.end(flow, "plain", second)
 	}
-	for second := 150; second < 400; second += 30 {
-		r.see(second, tasks())
-	}
+	r.wait(150, 400, 30)
 	quiet = 0
 	heard := r.taskRun(&flow.ID, "make", 398, 399)
 	r.made(heard, "s3://lake/heard", 5)

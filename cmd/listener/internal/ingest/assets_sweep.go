@@ -36,13 +36,14 @@ func (p *portion) sweepAssets(ctx context.Context) error {
 		return nil
 	}
 	if p.AssetsQuiet != nil {
-		if quiet := p.AssetsQuiet(); quiet > 0 {
+		quiet := p.AssetsQuiet()
+		if quiet > 0 {
 			w.ended = later(w.ended, now.Add(-quiet))
 		}
-	}
-	if p.assetsQuiet() {
-		w.plan(now)
-		return nil
+		if w.needless(now, quiet) {
+			w.plan(now)
+			return nil
+		}
 	}
 	recent := w.swept.Add(-sweepBack)
 	if first {
@@ -103,14 +104,11 @@ func (w *assetWatch) plan(now time.Time) {
 	}
 }
 
-// assetsQuiet says whether a look can be left out, since events tell at once of what can be read some time later. After the
+// needless says whether a look can be left out, since for so long no event told of what can be read some time later. After the
 // last of them looks come at distances that double, the last one after sweepFor. The first look of all is never left out. A
 // server searches all events for those about assets, which takes it the longer the busier it is.
-func (p *portion) assetsQuiet() bool {
-	if p.AssetsQuiet == nil {
-		return false
-	}
-	ago, quiet := p.changes.Now.Sub(p.assets.swept), p.AssetsQuiet()
+func (w *assetWatch) needless(now time.Time, quiet time.Duration) bool {
+	ago := now.Sub(w.swept)
 	after := quiet - ago // from what was heard last to the last look; negative: it was heard since, or events can't be relied on
 	switch {
 	case ago >= sweepAnyway, after < 0:

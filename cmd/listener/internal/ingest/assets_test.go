@@ -48,6 +48,14 @@ func (r *assetRig) see(second int, c prefect.Changes) {
 	r.record(c, live)
 }
 
+// wait records every few seconds, from one moment until before another, that nothing changed.
+func (r *assetRig) wait(from, until, every int) {
+	r.t.Helper()
+	for second := from; second < until; second += every {
+		r.see(second, tasks())
+	}
+}
+
 // made adds the event of an asset that a task run made, readable so many seconds after its end.
 func (r *assetRig) made(task prefect.TaskRun, key string, lag int, upstream ...string) {
 	r.now = *task.EndTime
